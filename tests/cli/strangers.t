@@ -539,6 +539,31 @@ out=$(new hopeless.cu alone --kernel hopeless)
 is "one alone is written, and is not ready" 1 $?
 like "with a word on its data" "but its data want a hand: on such data" "$out"
 
+# What the host draws is what its arrays hold: of numbers to 100 no three neighbours are 1.
+cat >cells.cu <<'END'
+__global__ void cells(const int *in, int *out, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    int sum = (i > 0 ? in[i - 1] : 0) + (i < n - 1 ? in[i + 1] : 0);
+    out[i] = in[i] == 1 && sum == 2 ? 7 : in[i] == 0 && sum == 1 ? 3 : 0;
+}
+static void deal(int *cell, int n)
+{
+    for (int i = 0; i < n; i++) cell[i] = rand() % 2;
+}
+int main()
+{
+    int n = 1000, *h = (int *)malloc(n * sizeof(int)), *a, *b;
+    deal(h, n);
+    cudaMalloc(&a, n * sizeof(int));
+    cudaMalloc(&b, n * sizeof(int));
+    cudaMemcpy(a, h, n * sizeof(int), cudaMemcpyHostToDevice);
+    cells<<<(n + 127) / 128, 128>>>(a, b, n);
+}
+END
+ready cells "what the host draws" 'fill = { 0, 1 } }, -- 4000 bytes, line 16; filled as at line 10'
+
 # Where the file says all, there is nothing to guess better.
 cat >known.cu <<'END'
 __global__ void beyond(const float *a, float *b, int n)

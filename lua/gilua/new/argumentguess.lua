@@ -5,6 +5,7 @@
 local arithmetic = require "gilua.base.arithmetic"
 local csource = require "gilua.new.csource"
 local fail = require "gilua.base.fail"
+local hostfills = require "gilua.new.hostfills"
 local launchguess = require "gilua.new.launchguess"
 local layout = require "gilua.new.layout"
 local luadata = require "gilua.base.luadata"
@@ -29,6 +30,7 @@ local MOST_OF = { i8 = 127, u8 = 255, i16 = 32767, u16 = 65535 } -- that the typ
 ---@field members? MemberGuess[] of structs
 ---@field bytes? integer of a struct
 ---@field fill? string as it is written
+---@field told? boolean the host's code says what it is filled with
 ---@field role? string "in" is not written
 ---@field texture? table as it is in problem.lua
 ---@field notes string[]
@@ -293,13 +295,38 @@ local function element_of_bits(p, role)
   return "u32", p.bytes // 4, "GUESS: a struct as the bits of floats, which must be equal", FLOATS
 end
 
+-- The least and the greatest of types of which what the host draws may be too small or too large.
+local LEAST = { u8 = 0, u16 = 0, u32 = 0, u64 = 0, i8 = -128, i16 = -32768 }
+local GREATEST = { u8 = 255, u16 = 65535, i8 = 127, i16 = 32767 }
+
+-- What the host draws for an array, by its name in a function, where the type can hold it.
+local function drawn(c, text, body, type)
+  local d = hostfills.of(c.read.host, text, body)
+  if not d or d.low < (LEAST[type] or -math.huge) or d.high > (GREATEST[type] or math.huge) then
+    return nil
+  end
+  local are_whole = math.tointeger(d.low) and math.tointeger(d.high)
+  return (type:find "^f" or are_whole) and d or nil
+end
+
+-- Fills a row as the host does.
+local function fill_as_drawn(arg, d)
+  arg.told = true -- so that another is tried only where it shows too little
+  arg.fill = not (arg.type:find "^f" and d.fill == "{ 0, 1 }") and d.fill or nil
+  note(arg, "filled as at " .. d.place)
+end
+
 local function numbers(c, p, i, role, type, width)
   local arg = { name = p.name, type = type, role = role, notes = {} }
   set_count(c, p, i, arg, width)
   local why
   arg.width = width
   arg.fill, why, arg.indexed = fill_of(c, p, type, arg.role)
-  return arg, why
+  local launch = not arg.indexed and role ~= "out" and c.read.launch or { args = {} }
+  local d = launch.args[i] and drawn(c, launch.args[i], launch.body, type)
+  if not d then return arg, why end
+  fill_as_drawn(arg, d)
+  return arg
 end
 
 local function bits(c, p, i, role)
@@ -353,7 +380,14 @@ local function constants(c)
   local rows, seen = {}, {}
   for _, v in ipairs(c.read.host:constants()) do
     if c.source:find(1, v.name) and not seen[v.name] then
-      rows[#rows + 1] = structguess.variable(c, v)
+      local row = structguess.variable(c, v)
+      local is_plain = row and not row.members and (row.fill or ""):find "^[{%d ,.}]*$"
+      local d = is_plain and drawn(c, v.name, nil, row.type)
+      if d then
+        row.notes = {}
+        fill_as_drawn(row, d)
+      end
+      rows[#rows + 1] = row
       seen[v.name] = true
     end
   end

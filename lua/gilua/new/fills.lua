@@ -39,6 +39,14 @@ local function masked(arg, role)
   return is_place and { ALL_BITS[arg.type] } or {}
 end
 
+-- What to try but for arrays that the host fills: these stay so, unless that shows too little.
+local function unless_told(candidates, best)
+  return function(arg, role)
+    local is_kept = arg.told and best and not adequacy.is_weak(best)
+    return is_kept and {} or candidates(arg, role)
+  end
+end
+
 -- How much of the kernel's changes the data show.
 local function all_shown(problem, farm)
   return adequacy.of(problem, farm, nil, { most_work = MOST_WORK })
@@ -149,8 +157,8 @@ function M.improve(rows, write, most, jobs)
   local is_race = why and why:find("(race)", 1, true)
   if is_race then best = keep_better(self, list_of_tries(rows, places), best) end
   if not is_race or best and judge == all_shown then
-    local tries = list_of_tries(rows, usual)
-    each_alone(rows, tries, masked)
+    local tries = list_of_tries(rows, unless_told(usual, best))
+    each_alone(rows, tries, unless_told(masked, best))
     best = keep_better(self, tries, best)
   end
   note(rows, was, best)

@@ -7,6 +7,7 @@
 local branches = require "gilua.new.branches"
 local callers = require "gilua.new.callers"
 local csource = require "gilua.new.csource"
+local hostfills = require "gilua.new.hostfills"
 local hostvalue = require "gilua.new.hostvalue"
 local instances = require "gilua.new.instances"
 local locals = require "gilua.new.locals"
@@ -46,6 +47,9 @@ local rounds = require "gilua.new.rounds"
 ---@field allocated table<string, boolean> names that these begin with
 ---@field variables table[] { type, name, counts }: those that are __constant__
 ---@field sizes table<string, integer|false> of types, once known; false: not known, or not yet
+---@field stores table[] { name, text, place, within, index }: what arrays get (gilua.hostfills)
+---@field copies table[] { to, from, within }: arrays that are copied to the GPU
+---@field distributions table<string, { kind: string, args: string[] }> C++'s, by their names
 ---@field known table<string, any> what names stand for, once known (gilua.hostvalue)
 ---@field assumed table<string, integer> what is said of names that nothing says (gilua.assumed)
 ---@field given table<string, integer> what the program is run with for some of these
@@ -170,8 +174,11 @@ local function read_side(self, t, i)
   if last then sides[t[i - 1]] = t:text(i + 1, last) end
 end
 
--- `name = value,` or `;`, `name = { list };`
+-- `name = value,` or `;`, `name = { list };`, `name[i] = value;`
 local function read_assignment(self, t, i)
+  if t[i - 1] == "]" then
+    hostfills.read_store(self, t, i, place_of(self, t, i), callers.around(self, t, i))
+  end
   if t:kind(i - 1) ~= "name" then return end
   read_side(self, t, i)
   local close = t[i + 1] == "{" and close_of(t, i + 1)
@@ -257,8 +264,8 @@ end
 
 -- `typedef type name;`
 local function read_typedef(self, t, i)
-  local last = type_end(t, i + 1)
-  if last and t:kind(last) == "name" and not t:find(i + 1, "{", last) then
+  local last, brace = type_end(t, i + 1), t:find(i + 1, "{")
+  if last and t:kind(last) == "name" and not (brace and brace < last) then
     self.types[t[last]] = self.types[t[last]] or t:text(i + 1, last - 1)
   end
 end
@@ -292,6 +299,9 @@ local function read_call(self, t, i)
   if name then
     instances.read_call(self, t, i, name, {})
     callers.read_call(self, t, i, name)
+  end
+  if name and hostfills.CALLS[name] then
+    hostfills.read_call(self, t, i, name, place_of(self, t, i), callers.around(self, t, i))
   end
   if not name or not close or not name:find "^cudaM%w+$" then return end
   local args = csource.parts(t, i + 1, close - 1)
@@ -403,7 +413,10 @@ end
 local READERS = { ["++"] = read_counting, ["+="] = read_counting, ["&"] = read_address,
   ["="] = read_assignment, ["{"] = read_braces, ["*"] = read_pointer,
   ["("] = read_call, ["<<<"] = read_launch, dim3 = read_dim3, struct = read_struct,
-  class = read_struct, union = read_struct,
+  class = read_struct, union = read_struct, uniform_real_distribution = hostfills.read_distribution,
+  uniform_int_distribution = hostfills.read_distribution,
+  normal_distribution = hostfills.read_distribution,
+  bernoulli_distribution = hostfills.read_distribution,
   typedef = read_typedef, using = read_using, __constant__ = read_constant, ["<"] = read_angle }
 
 local function read_words(self, t)
@@ -453,7 +466,7 @@ function M.read(text, headers, defines)
     functions = {}, dims = {}, dim_sides = {}, counted = {}, aggregates = {},
     structs = {}, types = {}, pointees = {}, launches = {}, allocations = {}, allocated = {},
     variables = {}, templates = {}, instances = {}, bodies = {}, calls = {}, sizes = {},
-    known = {}, assumed = {}, given = {} }, M)
+    known = {}, assumed = {}, given = {}, stores = {}, copies = {}, distributions = {} }, M)
   local files = { { name = "the file", text = text }, table.unpack(headers or {}) }
   local kept, why = branches.kept(files, defines or {})
   local tokens = {}

@@ -267,17 +267,19 @@ local function look_up(host, name, names)
   return CONSTANTS[name] or members(host, names)
 end
 
--- A host's names. One whose value is being worked out has none: it would be made of itself.
-local function names_of(host, work)
+-- A host's names, before which those that are given come. One whose value is being worked out has
+-- none: it would be made of itself.
+local function names_of(host, work, given)
   local function names(name)
     work.lookups = work.lookups + 1
     if work.open[name] or work.lookups > MOST_LOOKUPS then return nil end
+    if given and given[name] ~= nil then return given[name] end
     if host.assumed[name] and host.known[name] == nil then return host.assumed[name] end
     if host.known[name] ~= nil then return host.known[name] or nil end
     work.open[name] = true
     local value = look_up(host, name, names)
     work.open[name] = nil
-    if host.definitions[name] then host.known[name] = value or false end
+    if host.definitions[name] and not given then host.known[name] = value or false end
     return value
   end
   return names
@@ -287,9 +289,18 @@ end
 ---@param text string
 ---@return number?
 function M.of(host, text)
+  return M.with(host, text)
+end
+
+--- The value of an expression in which some names are others than the host's.
+---@param host HostCode
+---@param text string
+---@param given? table<string, number|function>
+---@return number?
+function M.with(host, text, given)
   local outer = host.work -- of a value that is made of this one
   host.work = outer or { lookups = 0, steps = 0, open = {}, depth = 0 }
-  local value = evaluate(host, text, names_of(host, host.work), false)
+  local value = evaluate(host, text, names_of(host, host.work, given), false)
   host.work = outer
   if not math.type(value) or value ~= value or math.abs(value) == math.huge then return nil end
   return math.tointeger(value) or value

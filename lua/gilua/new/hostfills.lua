@@ -1,0 +1,291 @@
+-- hostfills: what the host's code draws for an array: `for (i…) h[i] = rand() % 2;`, and
+-- `cudaMemcpy(d, h, …)`. Which numbers these are is found by computing the expression with many
+-- values of what is drawn (gilua.hostvalue): the least and the greatest of what comes out.
+--
+--   hostfills.of(host, "d_grid", launch.body) -- { fill = "{ 0, 1 }", place = "line 172" }, or nil
+--
+-- gilua.hostcode reads the words and asks here. What is drawn: rand() and its like, C++'s
+-- distributions, and functions of the file that compute something of these. Read are elements that
+-- get a value (`h[i] =`, `h.push_back(…)`), `std::generate`, and functions of the file that do
+-- that with an array of theirs. A constant, or what only a loop counts, is no fill: it shows less
+-- than random numbers do.
+
+local csource = require "gilua.new.csource"
+local hostvalue = require "gilua.new.hostvalue"
+
+local M = {}
+
+local MOST_WORDS = 120 -- of a value
+local MOST_STORES = 400 -- of a file
+local MOST_DEPTH = 4 -- functions that hand an array on
+local RAND_MAX = 2147483647 -- of glibc
+local DRAWS = 96 -- at random; those before are where usual remainders end
+
+--------------------------------------------------------------------------------------------------
+-- Words
+
+local SKIPPED = csource.set "( * & const float double int unsigned char short long size_t std ::"
+
+-- The array that a text is a pointer to: `&h[0]`, `h.data()`, `(float *)h`, `h + n`; nil where it
+-- is a struct's member, or of a call.
+local function array_of(text)
+  local t <close>, i = csource.tokens(text), 1
+  while SKIPPED[t[i]] or t[i] == ")" do i = i + 1 end
+  if t:kind(i) ~= "name" then return nil end
+  local behind = t[i + 1]
+  local is_data = behind == "." and (t[i + 2] == "data" or t[i + 2] == "get" or t[i + 2] == "begin")
+  if behind == "(" or behind == "->" or behind == "." and not is_data then return nil end
+  return t[i]
+end
+
+-- The name before the [ ] that end at a token: `h[i]`, `h[i][j]`; nil of a struct's member.
+local function indexed(t, i)
+  while t[i] == "]" and t:match(i) do i = t:match(i) - 1 end
+  local is_own = t:kind(i) == "name" and t[i - 1] ~= "." and t[i - 1] ~= "->"
+  return is_own and t[i] or nil
+end
+
+-- Notes a value that an element of an array gets, where something is called in it; index: the text
+-- of which element.
+local function note(self, name, text, place, within, index)
+  if not name or not text:find "%(" or #self.stores >= MOST_STORES then return end
+  self.stores[#self.stores + 1] = { name = name, text = text, place = place, within = within,
+    index = index or "" }
+end
+
+-- Where a value ends that begins at a token, before its `;`.
+local function value_end(t, from)
+  local stop = t:find(from, ";")
+  return stop and stop > from and stop <= from + MOST_WORDS and stop - 1 or nil
+end
+
+--- Reads `h[i] = value;`: the token is its =.
+---@param self HostCode
+---@param t userdata tokens
+---@param i integer
+---@param place string
+---@param within? HostFunction
+function M.read_store(self, t, i, place, within)
+  local name = t[i - 1] == "]" and indexed(t, i - 1)
+  local last = name and value_end(t, i + 1)
+  if last then
+    note(self, name, t:text(i + 1, last), place, within, t:text(t:match(i - 1), i - 1))
+  end
+end
+
+-- `return value;` of a lambda between two tokens.
+local function returned(t, from, to)
+  local i = t:find(from, "return")
+  local last = i and i < to and value_end(t, i + 1)
+  return last and t:text(i + 1, last)
+end
+
+--- What M.read_call reads.
+M.CALLS = csource.set "cudaMemcpy cudaMemcpyAsync cudaMemcpyToSymbol push_back generate"
+
+--- Reads `cudaMemcpy(d, h, …, cudaMemcpyHostToDevice)`, `h.push_back(value)`, and
+--- `std::generate(h.begin(), h.end(), [] { return value; })`: the token is its (.
+---@param self HostCode
+---@param t userdata tokens
+---@param i integer
+---@param name string before it
+---@param place string
+---@param within? HostFunction
+function M.read_call(self, t, i, name, place, within)
+  local close = t:match(i)
+  if not close or close > i + 2 * MOST_WORDS then return end
+  local back = t:find(i, "cudaMemcpyDeviceToHost")
+  local is_copy = name:find "^cudaMemcpy" and not (back and back < close)
+  local is_pushed = name == "push_back" and t[i - 2] == "." and t:kind(i - 3) == "name"
+  if is_copy then
+    local args = csource.parts(t, i + 1, close - 1)
+    local to, from = array_of(args[1] or ""), array_of(args[2] or "")
+    if to and from then
+      self.copies[#self.copies + 1] = { to = to, from = from, within = within }
+    end
+  elseif is_pushed then
+    note(self, t[i - 3], t:text(i + 1, close - 1), place, within)
+  elseif name == "generate" then
+    local args, text = csource.parts(t, i + 1, close - 1), returned(t, i, close)
+    if text then note(self, array_of(args[1] or ""), text, place, within) end
+  end
+end
+
+--- Reads `std::uniform_real_distribution<float> name(a, b);` and its like.
+---@param self HostCode
+---@param t userdata tokens
+---@param i integer
+function M.read_distribution(self, t, i)
+  local kind = t[i]
+  local behind = t[i + 1] == "<" and (csource.angle_end(t, i + 1) or i) + 1 or i + 1
+  local open = t:kind(behind) == "name" and behind + 1
+  local close = open and (t[open] == "(" or t[open] == "{") and t:match(open)
+  if close then
+    self.distributions[t[behind]] = { kind = kind, args = csource.parts(t, open + 1, close - 1) }
+  end
+end
+
+--------------------------------------------------------------------------------------------------
+-- What is drawn
+
+-- Values of rand(): where remainders by usual numbers are greatest, both ends, and others.
+local function samples()
+  local list = {}
+  for r = 0, 64 do list[#list + 1] = r end
+  for _, unit in ipairs { 1, 2, 4, 5, 8 } do
+    for power = 1, 8 do list[#list + 1] = unit * math.tointeger(10 ^ power) - 1 end
+  end
+  for bits = 6, 31 do list[#list + 1] = (1 << bits) - 1 end
+  for k = 1, DRAWS do list[#list + 1] = k * 2654435761 % (RAND_MAX + 1) end
+  return list
+end
+
+local WHOLE = csource.set "rand random lrand48"
+
+-- A number from 0 to 1 of one from 0 to RAND_MAX.
+local function share(r) return r / RAND_MAX end
+
+local DISTRIBUTIONS = {
+  uniform_real_distribution = function(r, a, b)
+    return (a or 0) + share(r) * ((b or 1) - (a or 0))
+  end,
+  uniform_int_distribution = function(r, a, b)
+    a, b = a or 0, b or RAND_MAX
+    return a + (r == RAND_MAX and b - a or r % (b - a + 1))
+  end,
+  normal_distribution = function(r, mean, deviation)
+    return (mean or 0.0) + (6 * share(r) - 3) * (deviation or 1.0)
+  end,
+  bernoulli_distribution = function(r) return r % 2 end,
+}
+
+-- The names that draw, as hostvalue.with takes them; they count how often they are asked.
+local function drawing(host, list)
+  local state = { at = 1, asked = 0 }
+  local function next_one() -- another in each place of one expression
+    state.asked = state.asked + 1
+    return list[(state.at + 37 * (state.asked - 1) - 1) % #list + 1]
+  end
+  local given = { RAND_MAX = RAND_MAX, drand48 = function() return share(next_one()) end }
+  for name in pairs(WHOLE) do given[name] = next_one end
+  for name, d in pairs(host.distributions) do
+    local draw, args = DISTRIBUTIONS[d.kind], {}
+    for k, text in ipairs(d.args) do args[k] = host:value(text) end
+    if draw and #args == #d.args then
+      given[name] = function() return draw(next_one(), args[1], args[2]) end
+    end
+  end
+  return given, state
+end
+
+-- Is a value made of what the place is made of, too, and no constant: `h[i] = rand() % 2 ? i : 0`?
+local function is_of_place(host, text, index)
+  local t <close>, is_there = csource.tokens(index), {}
+  for i = 1, #t do is_there[t[i]] = t:kind(i) == "name" end
+  local value <close> = csource.tokens(text)
+  for i = 1, #value do
+    if is_there[value[i]] and (host:value(value[i]) or 0) == 0 then return true end
+  end
+  return false
+end
+
+-- The least and the greatest of what a store writes; nil where it draws nothing, or is not known.
+local function range_of(host, store)
+  if is_of_place(host, store.text, store.index) then return nil end
+  local list, text = samples(), store.text
+  local given, state = drawing(host, list)
+  local low, high = math.huge, -math.huge
+  for at = 1, #list do
+    state.at, state.asked = at, 0
+    local value = hostvalue.with(host, text, given)
+    if not value or state.asked == 0 then return nil end
+    low, high = math.min(low, value), math.max(high, value)
+  end
+  return low, high
+end
+
+--------------------------------------------------------------------------------------------------
+-- Of an array
+
+-- Which parameter of a function a name is; nil: none.
+local function parameter(body, name)
+  for k, param in ipairs(body and body.params or {}) do
+    if param.name == name then return k end
+  end
+end
+
+-- The arrays that calls give a function for a parameter: array, HostFunction or nil each.
+local function given(host, body, k)
+  local list, i = host.calls[body.name] or {}, 0
+  return function()
+    while i < #list do
+      i = i + 1
+      local name = list[i].args[k] and array_of(list[i].args[k])
+      if name then return name, list[i].within end
+    end
+  end
+end
+
+-- Adds an array of a function to a list, what is copied to it, and what it is where the function is
+-- called.
+local function add(host, list, name, within, depth)
+  for _, one in ipairs(list) do
+    if one.name == name and one.within == within then return end
+  end
+  if depth > MOST_DEPTH then return end
+  list[#list + 1] = { name = name, within = within }
+  local k = parameter(within, name)
+  for _, copy in ipairs(host.copies) do
+    if copy.to == name and (copy.within == within or not k) then
+      add(host, list, copy.from, copy.within, depth + 1)
+    end
+  end
+  if k then
+    for other, caller in given(host, within, k) do add(host, list, other, caller, depth + 1) end
+  end
+end
+
+-- Is what a store writes to one of some arrays, by its own name or by that which a call gives its
+-- function?
+local function is_of(host, store, arrays, depth)
+  local k = parameter(store.within, store.name)
+  for _, one in ipairs(arrays) do
+    local is_same = one.within == store.within or not k and not parameter(one.within, one.name)
+    if one.name == store.name and is_same then return true end
+  end
+  if not k or depth > MOST_DEPTH then return false end
+  for name, within in given(host, store.within, k) do
+    if is_of(host, { name = name, within = within }, arrays, depth + 1) then return true end
+  end
+  return false
+end
+
+local function number(value)
+  return math.tointeger(value) and ("%d"):format(value) or ("%.6g"):format(value)
+end
+
+--- What the host's code draws for the array behind a launch's argument; where it does so at several
+--- places, from the least to the greatest of all.
+---@param host HostCode
+---@param text string the argument
+---@param within? HostFunction that the launch is in
+---@return { low: number, high: number, fill: string, place: string }?
+function M.of(host, text, within)
+  local name, arrays = array_of(text), {}
+  if not name then return nil end
+  add(host, arrays, name, within, 1)
+  local found = { low = math.huge, high = -math.huge }
+  for _, store in ipairs(host.stores) do
+    local low, high
+    if is_of(host, store, arrays, 1) then low, high = range_of(host, store) end
+    if low then
+      found.low, found.high = math.min(found.low, low), math.max(found.high, high)
+      found.place = found.place or store.place
+    end
+  end
+  if found.low >= found.high then return nil end
+  found.fill = ("{ %s, %s }"):format(number(found.low), number(found.high))
+  return found
+end
+
+return M
