@@ -66,6 +66,11 @@ tap.case("whose it is", function()
   is("  a[i] = rand() % 9;\n  cudaMemcpy(a, d, n, cudaMemcpyDeviceToHost);\n", nil, "copied back")
   is("  a[i] = rand() % 9;\n  CHECK(cudaMemcpyAsync(d, &a[0], n, cudaMemcpyHostToDevice, s));\n",
     "{ 0, 8 }", "in a macro, of its first element")
+  for _, pointer in ipairs { "(float4 *)a", "&(a[0])", "reinterpret_cast<int *>(&a[0])", "*(&a)",
+    "(void *)&a[n]", "a + n", "std::data" } do
+    is("  a[i] = rand() % 9;\n  cudaMemcpy(d, " .. pointer .. ", n, cudaMemcpyHostToDevice);\n",
+      pointer ~= "std::data" and "{ 0, 8 }" or nil, pointer)
+  end
   is("  a[i][j] = rand() % 9;\n" .. copy, "{ 0, 8 }", "of rows")
   is("  p.a[i] = rand() % 9;\n  q->a[i] = rand() % 9;\n" .. copy, nil, "not a struct's member")
   is("  a[i] = 2 + rand() % 2;\n  a[j] = 8 + rand() % 2;\n" .. copy, "{ 2, 9 }", "of both halves")

@@ -24,18 +24,31 @@ local DRAWS = 96 -- at random; those before are where usual remainders end
 --------------------------------------------------------------------------------------------------
 -- Words
 
-local SKIPPED = csource.set "( * & const float double int unsigned char short long size_t std ::"
+local CASTS = csource.set "static_cast reinterpret_cast const_cast"
+local OF_VECTOR = csource.set "data get begin" -- what gives where the elements are
 
--- The array that a text is a pointer to: `&h[0]`, `h.data()`, `(float *)h`, `h + n`; nil where it
+-- The token behind a cast, a bracket, `&`, `*` or `std::` before a name; the same where none is.
+local function past_prefix(t, i)
+  local close = t[i] == "(" and t:match(i)
+  local is_cast = close and (t:kind(close + 1) == "name" or t[close + 1] == "&")
+  if is_cast then return close + 1 end
+  if CASTS[t[i]] then return (csource.angle_end(t, i + 1) or i) + 1 end
+  if t[i] == "std" and t[i + 1] == "::" then return i + 2 end
+  return (t[i] == "(" or t[i] == "&" or t[i] == "*") and i + 1 or i
+end
+
+-- The array that a text is a pointer to: `&h[0]`, `h.data()`, `(float4 *)h`, `h + n`; nil where it
 -- is a struct's member, or of a call.
 local function array_of(text)
-  local t <close>, i = csource.tokens(text), 1
-  while SKIPPED[t[i]] or t[i] == ")" do i = i + 1 end
+  local t <close>, i = csource.tokens(text), 0
+  repeat
+    local from = math.max(i, 1)
+    i = past_prefix(t, from)
+  until i == from
   if t:kind(i) ~= "name" then return nil end
   local behind = t[i + 1]
-  local is_data = behind == "." and (t[i + 2] == "data" or t[i + 2] == "get" or t[i + 2] == "begin")
-  if behind == "(" or behind == "->" or behind == "." and not is_data then return nil end
-  return t[i]
+  local is_member = behind == "->" or behind == "." and not OF_VECTOR[t[i + 2]]
+  return not is_member and behind ~= "(" and t[i] or nil
 end
 
 -- The name before the [ ] that end at a token: `h[i]`, `h[i][j]`; nil of a struct's member.
