@@ -108,3 +108,5 @@ tap.case("a launch in a function that is given the array", function()
     .. "void go(float *d) {\n  k<<<9, 64>>>(d, n);\n}\nint main() { go(mine); other(its); }\n"
   tap.is(fill(text), nil, "nor of what another function does with one of that name")
 end)
+
+tap.done()

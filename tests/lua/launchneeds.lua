@@ -52,3 +52,5 @@ tap.case("a problem that a person wrote", function()
   tap.is(gi.launchneeds.of(problem, farm, gi.own.case(problem, 1, "emu"),
     "T:warp_barrier<1>(all) block_size_x=32"), nil, "is asked nothing")
 end)
+
+tap.done()
