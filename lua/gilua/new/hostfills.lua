@@ -107,19 +107,17 @@ M.CALLS = csource.set "cudaMemcpy cudaMemcpyAsync cudaMemcpyToSymbol push_back g
 function M.read_call(self, t, i, name, place, within)
   local close = t:match(i)
   if not close or close > i + 2 * MOST_WORDS then return end
-  local back = t:find(i, "cudaMemcpyDeviceToHost")
-  local is_copy = name:find "^cudaMemcpy" and not (back and back < close)
-  local is_pushed = name == "push_back" and t[i - 2] == "." and t:kind(i - 3) == "name"
-  if is_copy then
-    local args = csource.parts(t, i + 1, close - 1)
+  local args = csource.parts(t, i + 1, close - 1)
+  if name:find "^cudaMemcpy" then
     local to, from = array_of(args[1] or ""), array_of(args[2] or "")
-    if to and from then
+    if to and from and not t:text(i, close):find "DeviceToHost" then
       self.copies[#self.copies + 1] = { to = to, from = from, within = within }
     end
-  elseif is_pushed then
-    note(self, t[i - 3], t:text(i + 1, close - 1), place, within)
+  elseif name == "push_back" then
+    local is_vectors = t[i - 2] == "." and t:kind(i - 3) == "name"
+    note(self, is_vectors and t[i - 3], t:text(i + 1, close - 1), place, within)
   elseif name == "generate" then
-    local args, text = csource.parts(t, i + 1, close - 1), returned(t, i, close)
+    local text = returned(t, i, close)
     if text then note(self, array_of(args[1] or ""), text, place, within) end
   end
 end
@@ -206,11 +204,11 @@ end
 local function range_of(host, store)
   if is_of_place(host, store.text, store.index) then return nil end
   local list, text = samples(), store.text
-  local given, state = drawing(host, list)
+  local names, state = drawing(host, list)
   local low, high = math.huge, -math.huge
   for at = 1, #list do
     state.at, state.asked = at, 0
-    local value = hostvalue.with(host, text, given)
+    local value = hostvalue.with(host, text, names)
     if not value or state.asked == 0 then return nil end
     low, high = math.min(low, value), math.max(high, value)
   end

@@ -36,14 +36,17 @@ local function without(problem, genome)
   return genomes.join(genes), table.concat(words, ", ")
 end
 
--- Why a genome is wrong; nil where it is right, or cannot be launched so, which nobody overlooks.
+-- What is no fault of a kernel: that it cannot be launched so, which nobody overlooks, or is slow.
+local NO_FAULTS = { ok = true, launch_error = true, timeout = true }
+
+-- Why a genome is wrong; nil where it is right.
 local function fault_of(farm, case, genome)
   local status = farm:check({ genome })[1].status
   if status == "ok" then
     local m = farm:evaluate({ genome }, case)[1]
     status = m.status == "ok" and not fitness.right(m) and "wrong answers" or m.status
   end
-  return status ~= "ok" and status ~= "launch_error" and status:gsub("_", " ") or nil
+  return not NO_FAULTS[status] and status:gsub("_", " ") or nil
 end
 
 --- What a winner promises of its launch: that it has the winner's settings, without which the rest
