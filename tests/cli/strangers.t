@@ -539,6 +539,25 @@ out=$(new hopeless.cu alone --kernel hopeless)
 is "one alone is written, and is not ready" 1 $?
 like "with a word on its data" "but its data want a hand: on such data" "$out"
 
+# A first launch with numbers for names is there for the GPU to wake up.
+cat >warmed.cu <<'END'
+__global__ void warmed(const float *a, float *b, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) b[i] = 2 * a[i];
+}
+int main()
+{
+    int n = 1000;
+    float *a, *b;
+    cudaMalloc(&a, n * sizeof(float));
+    cudaMalloc(&b, n * sizeof(float));
+    warmed<<<4, 256>>>(a, b, 1);
+    warmed<<<4, 256>>>(a, b, n);
+}
+END
+ready warmed "of a launch with one element and one with all the latter" 'name = "n", type = "i32", value = "size_x" }'
+
 # What the host draws is what its arrays hold: of numbers to 100 no three neighbours are 1.
 cat >cells.cu <<'END'
 __global__ void cells(const int *in, int *out, int n)

@@ -76,8 +76,8 @@ end
 -- smaller sizes where these are assumed.
 local function others(read)
   local list = {}
-  for i = 2, math.min(#read.host:every_launch(read.kernel), MOST_LAUNCHES) do
-    list[#list + 1] = { launch = i }
+  for i = 1, math.min(#read.host:every_launch(read.kernel), MOST_LAUNCHES) do
+    if i ~= read.which then list[#list + 1] = { launch = i } end
   end
   for _, most in ipairs(#read.assumed > 0 and SMALLER or {}) do
     list[#list + 1] = { most = most }

@@ -28,6 +28,7 @@ local MOST_FILES = 8 -- of functions that the kernel calls
 ---@field compiler CompilerWords
 ---@field host HostCode
 ---@field launch? HostLaunch
+---@field which integer of its launches
 ---@field template string[] arguments of the kernel's template: read, else guessed
 ---@field sliced Slice
 ---@field params table[] of gilua.signature; each has a name
@@ -179,6 +180,28 @@ local function parts_of(text, item)
   return csource.tokens(text:sub(item.first, open - 1)), csource.tokens(text:sub(open, item.last))
 end
 
+-- Is a launch the same but for numbers where the other has names: `k<<<g, b>>>(x, 1)` and `(x, n)`?
+local function warms_up(one, other)
+  if #one.args ~= #other.args or one.grid ~= other.grid or one.block ~= other.block then
+    return false
+  end
+  local differs = false
+  for k, text in ipairs(one.args) do
+    local is_other = text ~= other.args[k]
+    if is_other and not (text:find "^%d+$" and other.args[k]:find "[%a_]") then return false end
+    differs = differs or is_other
+  end
+  return differs
+end
+
+-- Which of a kernel's launches is meant: the first, unless that only warms up for a later one.
+local function measured_launch(launches)
+  for i = 2, #launches do
+    if warms_up(launches[1], launches[i]) then return i end
+  end
+  return 1
+end
+
 --- Reads a kernel; writes its source, and copies of headers that hold code for the host.
 ---@param parts Parts the file
 ---@param item table the kernel, of gilua.slice's kernels
@@ -191,7 +214,8 @@ function M.of(parts, item, folder, o)
   local text, path, notes = parts.text, parts.path, {}
   local words = M.compiler(path, text, o, parts.host, notes)
   local host = read_host(parts, words, notes)
-  local launch = host:launch(item.name, o.launch)
+  local which = o.launch or measured_launch(host:every_launch(item.name))
+  local launch = host:launch(item.name, which)
   if o.launch == 0 then
     notes[#notes + 1] = "GUESS: how it is launched, for as its file says it does not run"
   end
@@ -204,8 +228,8 @@ function M.of(parts, item, folder, o)
   local head, body = parts_of(text, item)
   local values = values_of(host, launch, params, body)
   return { path = path, absolute_path = headers.absolute(path), kernel = item.name,
-    compiler = words, host = host, launch = launch, template = template, sliced = sliced,
-    params = params, assumed = guessed, values = values,
+    compiler = words, host = host, launch = launch, which = which, template = template,
+    sliced = sliced, params = params, assumed = guessed, values = values,
     head = head, body = body, notes = notes, one_block = o.one_block }
 end
 
