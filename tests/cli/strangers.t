@@ -557,6 +557,8 @@ int main()
 }
 END
 ready warmed "of a launch with one element and one with all the latter" 'name = "n", type = "i32", value = "size_x" }'
+sed 's/(a, b, n);/(b, a, n);/' warmed.cu >swapped.cu
+ready swapped "of launches with other arrays the first" 'name = "n", type = "i32", value = 1 }'
 
 # What the host draws is what its arrays hold: of numbers to 100 no three neighbours are 1.
 cat >cells.cu <<'END'

@@ -96,6 +96,14 @@ tap.case("what is counted up before a launch is not 0", function()
   tap.is(host:value "zero", 0, "not what goes there")
 end)
 
+tap.case("a typedef of a struct with a body", function()
+  local host = gi.hostcode.read "typedef struct { int width, height; } Size;\ntypedef float real;\n"
+  tap.is(host.types.height, nil, "names no member")
+  tap.is(host.types.width, nil, "neither")
+  tap.is(host.types.real, "float", "another one names what it says")
+  tap.is(host:size_of "Size", 8, "and the struct is known")
+end)
+
 tap.case("a launch in a loop is that of one of its rounds", function()
   local host = gi.hostcode.read([[
     void run(int *a) {

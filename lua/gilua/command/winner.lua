@@ -4,7 +4,6 @@ local ends = require "gilua.base.ends"
 local fail = require "gilua.base.fail"
 local gi = require "gilua"
 local answer = require "gilua.command.answer"
-local compilers = require "gilua.problem.compilers"
 local endtoend = require "gilua.command.endtoend"
 local launches = require "gilua.transform.launch"
 local lfs = require "lfs"
@@ -85,18 +84,15 @@ local function streams_wanted(kept, params)
 end
 
 -- Parameters that are not the source's: what the host does, and what its compiler is to be told.
+-- On how many streams is told apart.
 local function settings_to_tell(kept, params)
-  local list, flags = {}, {}
+  local list = {}
   for _, p in ipairs(kept.parameters) do
     local is_streams = p.name == streams.PARAMETER and streams_wanted(kept, params)
-    local value = not is_streams and params[p.name]
-    if value and not p.in_source and not p.switch and tostring(p.default) ~= tostring(value) then
-      local told = (compilers.TOLD[p.name] or {})[value]
-      list[#list + 1] = not told and ("%s = %s (it was %s)"):format(p.name, value, p.default) or nil
-      table.move(told or {}, 1, #(told or {}), #flags + 1, flags)
-    end
+    if not is_streams then list[#list + 1] = p end
   end
-  return list, flags
+  local _, told, flags = gi.launchneeds.settings(list, params)
+  return told, flags
 end
 
 -- What transformations made of the launch, and whose it is to do.

@@ -413,11 +413,9 @@ end
 local READERS = { ["++"] = read_counting, ["+="] = read_counting, ["&"] = read_address,
   ["="] = read_assignment, ["{"] = read_braces, ["*"] = read_pointer,
   ["("] = read_call, ["<<<"] = read_launch, dim3 = read_dim3, struct = read_struct,
-  class = read_struct, union = read_struct, uniform_real_distribution = hostfills.read_distribution,
-  uniform_int_distribution = hostfills.read_distribution,
-  normal_distribution = hostfills.read_distribution,
-  bernoulli_distribution = hostfills.read_distribution,
+  class = read_struct, union = read_struct,
   typedef = read_typedef, using = read_using, __constant__ = read_constant, ["<"] = read_angle }
+for kind in pairs(hostfills.DISTRIBUTIONS) do READERS[kind] = hostfills.read_distribution end
 
 local function read_words(self, t)
   for i = 1, #t do

@@ -24,7 +24,6 @@ local DRAWS = 96 -- at random; those before are where usual remainders end
 --------------------------------------------------------------------------------------------------
 -- Words
 
-local CASTS = csource.set "static_cast reinterpret_cast const_cast"
 local OF_VECTOR = csource.set "data get begin" -- what gives where the elements are
 
 -- The token behind a cast, a bracket, `&`, `*` or `std::` before a name; the same where none is.
@@ -32,7 +31,7 @@ local function past_prefix(t, i)
   local close = t[i] == "(" and t:match(i)
   local is_cast = close and (t:kind(close + 1) == "name" or t[close + 1] == "&")
   if is_cast then return close + 1 end
-  if CASTS[t[i]] then return (csource.angle_end(t, i + 1) or i) + 1 end
+  if hostvalue.CASTS[t[i]] then return (csource.angle_end(t, i + 1) or i) + 1 end
   if t[i] == "std" and t[i + 1] == "::" then return i + 2 end
   return (t[i] == "(" or t[i] == "&" or t[i] == "*") and i + 1 or i
 end
@@ -156,7 +155,8 @@ local WHOLE = csource.set "rand random lrand48"
 -- A number from 0 to 1 of one from 0 to RAND_MAX.
 local function share(r) return r / RAND_MAX end
 
-local DISTRIBUTIONS = {
+--- C++'s distributions: a number of each by one of rand() and its arguments.
+M.DISTRIBUTIONS = {
   uniform_real_distribution = function(r, a, b)
     return (a or 0) + share(r) * ((b or 1) - (a or 0))
   end,
@@ -180,9 +180,9 @@ local function drawing(host, list)
   local given = { RAND_MAX = RAND_MAX, drand48 = function() return share(next_one()) end }
   for name in pairs(WHOLE) do given[name] = next_one end
   for name, d in pairs(host.distributions) do
-    local draw, args = DISTRIBUTIONS[d.kind], {}
+    local draw, args = M.DISTRIBUTIONS[d.kind], {}
     for k, text in ipairs(d.args) do args[k] = host:value(text) end
-    if draw and #args == #d.args then
+    if #args == #d.args then
       given[name] = function() return draw(next_one(), args[1], args[2]) end
     end
   end

@@ -9,10 +9,12 @@ local arithmetic = require "gilua.base.arithmetic"
 local csource = require "gilua.new.csource"
 local hostfunction = require "gilua.new.hostfunction"
 
-local M = { REAL = csource.set "float double" } -- types of numbers that are not whole
+local M = {
+  REAL = csource.set "float double", -- types of numbers that are not whole
+  CASTS = csource.set "static_cast reinterpret_cast const_cast",
+}
 
 local MOST_LOOKUPS = 10000 -- of names for one value
-local CASTS = csource.set "static_cast reinterpret_cast const_cast"
 
 --------------------------------------------------------------------------------------------------
 -- C's rules
@@ -147,7 +149,7 @@ end
 ---@return string? type
 ---@return integer? behind
 function M.cast_at(host, t, i)
-  if CASTS[t[i]] and t[i + 1] == "<" then
+  if M.CASTS[t[i]] and t[i + 1] == "<" then
     local close = csource.angle_end(t, i + 1)
     return close and t:text(i + 2, close - 1), close and close + 1
   end

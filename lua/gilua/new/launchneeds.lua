@@ -11,29 +11,41 @@ local genomes = require "gilua.search.genome"
 
 local M = {}
 
--- The parameters that the host's code says where it launches the kernel, by name.
-local function of_launch(problem)
-  local by_name = {}
-  for _, p in ipairs(problem.parameters) do
-    local is_told = compilers.is_told(p.name, p.values)
-    if p.in_source == false and not p.switch and not is_told then by_name[p.name] = p end
+--- What values say that is not in the source: of the launch, in words, and of what compilers are
+--- told, as options. Of a problem's parameters, or a run's.
+---@param parameters { name: string, default: any, in_source: boolean, switch?: boolean }[]
+---@param values table<string, any>
+---@return table<string, string> words "block_size_x = 32 (it was 256)" by the parameter's name
+---@return string[] list of these, in the order of the parameters
+---@return string[] flags
+function M.settings(parameters, values)
+  local words, list, flags = {}, {}, {}
+  for _, p in ipairs(parameters) do
+    local value = p.in_source == false and not p.switch and values[p.name]
+    if value and tostring(p.default) ~= tostring(value) then
+      local told = (compilers.TOLD[p.name] or {})[value]
+      if not told then
+        words[p.name] = ("%s = %s (it was %s)"):format(p.name, value, p.default)
+        list[#list + 1] = words[p.name]
+      end
+      table.move(told or {}, 1, #(told or {}), #flags + 1, flags)
+    end
   end
-  return by_name
+  return words, list, flags
 end
 
 -- A genome without its settings of the launch, and these in words.
 local function without(problem, genome)
-  local by_name, genes, words = of_launch(problem), {}, {}
+  local values, genes = {}, {}
   for _, gene in ipairs(genomes.split(genome)) do
-    local p = by_name[genomes.name_set(gene) or ""]
-    local value = p and gene:match "=(.*)"
-    if not value then
-      genes[#genes + 1] = gene
-    elseif value ~= tostring(p.default) then
-      words[#words + 1] = ("%s = %s (it was %s)"):format(p.name, value, p.default)
-    end
+    local name = genomes.name_set(gene)
+    if name then values[name] = gene:match "=(.*)" end
   end
-  return genomes.join(genes), table.concat(words, ", ")
+  local words, list = M.settings(problem.parameters, values)
+  for _, gene in ipairs(genomes.split(genome)) do
+    if not words[genomes.name_set(gene) or ""] then genes[#genes + 1] = gene end
+  end
+  return genomes.join(genes), table.concat(list, ", ")
 end
 
 -- What is no fault of a kernel: that it cannot be launched so, which nobody overlooks, or is slow.

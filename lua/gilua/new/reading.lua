@@ -182,9 +182,9 @@ end
 
 -- Is a launch the same but for numbers where the other has names: `k<<<g, b>>>(x, 1)` and `(x, n)`?
 local function warms_up(one, other)
-  if #one.args ~= #other.args or one.grid ~= other.grid or one.block ~= other.block then
-    return false
-  end
+  local is_alike = #one.args == #other.args and one.grid == other.grid and one.block == other.block
+    and table.concat(one.template, ",") == table.concat(other.template, ",")
+  if not is_alike then return false end
   local differs = false
   for k, text in ipairs(one.args) do
     local is_other = text ~= other.args[k]

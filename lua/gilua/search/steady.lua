@@ -87,16 +87,18 @@ local function step_of(o, run, living)
   local best = living[1]
   local text, step = run.steps:next(best.genome)
   local child = text and evolve.child(genome.last_settings(text), "mutation", best)
-  if child then child.step, child.step_from = step, best end
+  if child then
+    child.step, child.best, child.best_ticks = step, best.genome, best.measurement.ticks
+  end
   return child
 end
 
 -- Says to the sweep what became of a step.
 local function tell_sweep(run, individual)
   if individual.step then
-    local best, m = individual.step_from, individual.measurement
-    run.steps:came(individual.step, individual.acceptable and best.measurement.ticks / m.ticks or 0,
-      best.genome, m.status == "launch_error")
+    local m = individual.measurement
+    run.steps:came(individual.step, individual.acceptable and individual.best_ticks / m.ticks or 0,
+      individual.best, m.status == "launch_error")
   end
 end
 
