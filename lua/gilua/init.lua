@@ -5,6 +5,7 @@
 -- face: which room a module lives in is nobody's business outside; scripts ask it for everything.
 
 local core = require "gilua.core"
+local launcher = require "gilua.problem.launcher"
 local trace = require "gilua.base.trace"
 
 -- The rooms, each above those that it may import from (tests/lua/rooms.lua holds them to it).
@@ -19,7 +20,7 @@ local rooms = {
     .. "arrayfills families creference expression samples own "
     .. "recording recorded streams touches ptxtext compilers" },
   { "store", "archive schema world merge evaluations" },
-  { "farm", "farm funnel crew runner replayer gpureplayer worker compiler cluster agent" },
+  { "farm", "farm funnel crew runner replayer gpureplayer worker compiler bench cluster agent" },
   { "report", "report folder described history findings kept tuned progress html plot explain "
     .. "below t4 tuningcache disparity live state census lineage landscape markup "
     .. "gnuplot frontier interactions telling" },
@@ -74,6 +75,8 @@ gi.array = callable({
   frombytes = core.array.frombytes,
   compare = core.array.compare,
 }, core.array.new)
+
+function launcher.bench() return require "gilua.farm.bench" end
 
 gi.compile = callable({
   batch = core.compile.batch,

@@ -72,8 +72,19 @@ void bind_read_model(lua_State *L, int index, EmuModel *model) {
     }
 }
 
+static bool is_for_workers; /* launching is, in this process */
+
+static int refuse_launches(lua_State *L) {
+    (void)L;
+    is_for_workers = true;
+    emu_refuse_launches();
+    return 0;
+}
+
 static int device_new(lua_State *L) {
     const char *name = luaL_checkstring(L, 1);
+    if (is_for_workers && strncmp(name, "cuda", 4) == 0)
+        return luaL_error(L, "a GPU is opened in a worker, not in gilua's own process");
     EmuModel model = {0};
     bind_read_model(L, 2, &model);
     BindDevice **box = bind_new(L, DEVICE, sizeof *box, 0);
@@ -185,6 +196,11 @@ void bind_device(lua_State *L) {
     static const BindRow rows[] = {{"open", device_new,
                                     "core.device.open(name, model) -> dev | nil, message, code",
                                     "Opens a device; gi.device(name) supplies the GPU model."},
+                                   {"refuse_launches", refuse_launches,
+                                    "core.device.refuse_launches()",
+                                    "From now on no kernel runs in this process: a launch and a "
+                                    "replay are refused, and a GPU is not opened. Commands begin "
+                                    "with it, since their kernels run in boxed workers."},
                                    {NULL, NULL, NULL, NULL}};
     bind_class(L, DEVICE, "device:", methods, meta);
     bind_buffer_class(L);

@@ -333,6 +333,10 @@ typedef struct EmuResult {
 ** wrong is in out->status. */
 bool emu_launch(EmuModule *m, const EmuLaunch *launch, EmuResult *out, gi_err *err);
 
+/* From now on no kernel runs in this process: emu_launch refuses each ("usage"), whoever calls it.
+** For a process that has no box around it. It cannot be undone. */
+void emu_refuse_launches(void);
+
 typedef enum EmuReach { EMU_READ = 1, EMU_WRITTEN = 2 } EmuReach; /* an atomic does both */
 
 /* The i-th allocation or variable that a load, store or atomic of the last launch reached, from 0:

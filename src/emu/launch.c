@@ -237,7 +237,19 @@ static void clear_result(EmuResult *r) {
     r->faults.left_out = r->warnings.left_out = 0;
 }
 
+static bool is_refused; /* in this process, for good */
+
+void emu_refuse_launches(void) {
+    is_refused = true;
+}
+
 bool emu_launch(EmuModule *mod, const EmuLaunch *launch, EmuResult *out, gi_err *err) {
+    if (is_refused)
+        return gi_fail(err, "usage",
+                       "kernel %s is not run in gilua's own process, which has no box around it: a "
+                       "command launches in workers alone; launch from a script of your own (gilua "
+                       "SCRIPT.lua)",
+                       launch->kernel);
     Code *entry = module_entry(mod, launch->kernel, err);
     if (entry == NULL) return false;
     size_t param_bytes = module_param_bytes(entry);

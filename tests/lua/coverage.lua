@@ -34,7 +34,7 @@ end
 
 local function never(fill)
   local problem = problem_of(fill)
-  local found = assert(gi.coverage.of(problem, assert(problem:case { seed = 1 })))
+  local found = assert(gi.coverage.of(problem, { seed = 1 }))
   return " " .. table.concat(found.never, " ") .. " ", found.seen
 end
 
@@ -61,10 +61,13 @@ tap.case("changes that right answers say nothing about", function()
 end)
 
 tap.case("a kernel that faults has no coverage, and why", function()
-  local problem = problem_of "{ 1, 20 }"
-  local case = problem:case { seed = 1 }
-  case.size = { 200 }
-  local found, why = gi.coverage.of(problem, case)
+  local folder = scratch.problem(KERNEL:gsub('#include "half.h"', "#define half(x) ((x) / 2)"),
+    [[{ source = "kernel.cu", kernel = "k", size = 100, block_size_x = 32, args = {
+      { name = "x", type = "i32", count = "size_x", fill = { 1, 20 } },
+      { name = "y", type = "i32", count = "size_x", role = "out" },
+      { name = "n", type = "i32", value = "size_x * 2" } },
+      reference = function() end }]])
+  local found, why = gi.coverage.of(gi.problem(folder), { seed = 1 })
   tap.is(found, nil, "none")
   tap.has(why, "out-of-bounds", "why")
 end)
@@ -73,12 +76,12 @@ tap.case("a kernel that does not end is left at its limit, and not tried again",
   local before, runs = gi.coverage.most_instructions, 0
   gi.coverage.most_instructions = 2000
   local problem = problem_of "{ 1, 20 }"
-  local case, compile = problem:case { seed = 1 }, gi.compiler.compile
+  local compile = gi.compiler.compile
   gi.compiler.compile = function(...)
     runs = runs + 1
     return compile(...)
   end
-  local found, why = gi.coverage.of(problem, case)
+  local found, why = gi.coverage.of(problem, { seed = 1 })
   gi.compiler.compile, gi.coverage.most_instructions = compile, before
   tap.is(found, nil, "none")
   tap.has(why, "the budget of 2000 warp instructions", "why")

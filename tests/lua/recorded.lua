@@ -59,7 +59,7 @@ tap.case("a problem of two recordings", function()
   tap.ok(not gi.fitness.right(empty), "an answer that is not written is none")
   tap.ok(not gi.fitness.right(loop), "nor is one that is wrong from the second round on")
   tap.is(farm:case_info().name, "a.rec (train)", "the case says what the recording is for")
-  tap.is(#gi.coverage.of(problem, problem:case(gi.own.case(problem, 1))).never, 0,
+  tap.is(#gi.coverage.of(problem, gi.own.case(problem, 1)).never, 0,
     "coverage is known")
 end)
 

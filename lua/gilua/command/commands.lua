@@ -2,6 +2,8 @@
 -- command line. How they end: lua/gilua/base/ends.lua.
 
 local answer = require "gilua.command.answer"
+local boxed = require "gilua.command.boxed"
+local core = require "gilua.core"
 local ends = require "gilua.base.ends"
 local events = require "gilua.base.events"
 local fail = require "gilua.base.fail"
@@ -27,6 +29,14 @@ local COMMANDS = {
   watch = require("gilua.command.watch").run, agent = require "gilua.command.agent",
   cluster = require("gilua.command.cluster").run,
 }
+
+-- Does a command's work. Its kernels run in boxed workers, and nothing can run one here: a launch
+-- that is written into a command by mistake, or into a problem.lua, is refused. `resume` may run a
+-- script of the person's own.
+local function run(name)
+  if name ~= "resume" then core.device.refuse_launches() end
+  return COMMANDS[name]()
+end
 
 local function status_of(ok)
   return not ok and ends.STATUS.world or nil
@@ -132,9 +142,11 @@ function COMMANDS.new()
       .. "record it; its arguments stand behind --" },
     { name = "seconds", type = "integer", min = 1, doc = "that it may run (60)" },
     { name = "guess", default = false, doc = "of a file with a main: guess; no word of --run" },
+    boxed.OPTION,
   }
   o.arguments = arguments
   check_run(o)
+  boxed.require(o)
   gi.headers.most_bytes = o.megabytes * 1000000
   return status_of(new_of(o))
 end
@@ -142,10 +154,11 @@ end
 function COMMANDS.check()
   local o = gi.cli {
     doc = "Tells what is wrong with a problem, in order, and what evolution has to work with.",
-    positional = { { name = "problem", doc = "its folder" } }, answer.JSON,
+    positional = { { name = "problem", doc = "its folder" } }, boxed.OPTION, answer.JSON,
     table.unpack(gi.cli.compiling),
   }
   return answer.given(o, function()
+    boxed.require(o)
     local well, value = gi.checkproblem.run(o.problem, { device = o.device, jobs = o.jobs,
       seed = o.seed, silent = o.json })
     return value, status_of(well)
@@ -155,7 +168,7 @@ end
 function COMMANDS.resume()
   return require "gilua.command.resume"(function(name)
     if not COMMANDS[name] then fail("'%s' is no command and no script", name) end
-    return COMMANDS[name]()
+    return run(name)
   end)
 end
 
@@ -187,7 +200,7 @@ end
 --- Runs a command.
 ---@param name string
 function M.run(name)
-  local ok, status = xpcall(COMMANDS[name], answer.refusal)
+  local ok, status = xpcall(run, answer.refusal, name)
   if not ok then
     events.ended(status.status, status.message)
     error(status, 0)

@@ -6,6 +6,7 @@ local ends = require "gilua.base.ends"
 local fail = require "gilua.base.fail"
 local gi = require "gilua"
 local answer = require "gilua.command.answer"
+local boxed = require "gilua.command.boxed"
 local runs = require "gilua.command.runs"
 local shell = require "gilua.base.shell"
 local winner = require "gilua.command.winner"
@@ -105,6 +106,7 @@ local function settings_line(result, farm, cache)
 end
 
 local function tune(o)
+  boxed.require(o)
   local problem = gi.problem(o.problem)
   local folder <close> = gi.folder.open(o.out, ("out/tune-%s-%d"):format(problem.name, o.seed))
   local out = folder.dir
@@ -129,6 +131,7 @@ function M.tune()
     { name = "rows", default = 12, min = 1, doc = "of the fastest that are shown" },
     { name = "cache", type = "string",
       doc = "a cache file of Kernel Tuner's: what it knows is taken, what is new is added" },
+    boxed.OPTION,
   }
   return answer.given(o, tune)
 end
@@ -459,11 +462,13 @@ function M.evolve()
       .. "come into the kernel (docs/transformations.md)" },
     { name = "weak-data", default = false,
       doc = "also where the data notice too few changes of the kernel" },
+    boxed.OPTION,
   }
   if o.from and o.tune then
     ends.with(ends.STATUS.usage, "--from and --tune both say what to start from: give one of them")
   end
   require_gevo(o)
+  boxed.require(o)
   o.population = o.population or o.scheme == "gevo" and 256 or 60
   local problem = gi.problem(o.problem)
   o.genome = genome_of(problem, o)

@@ -4,6 +4,7 @@ local ends = require "gilua.base.ends"
 local fail = require "gilua.base.fail"
 local gi = require "gilua"
 local answer = require "gilua.command.answer"
+local boxed = require "gilua.command.boxed"
 local endtoend = require "gilua.command.endtoend"
 local launches = require "gilua.transform.launch"
 local lfs = require "lfs"
@@ -221,12 +222,13 @@ function M.apply()
       .. "undoes that where the program then prints or writes something else" },
     { name = "anyway", default = false,
       doc = "also a winner that is marked, or that verify found wrong" },
-    PICK,
+    PICK, boxed.OPTION,
   }
   o.run_command, o.run = o.run, o.RUN
   if o.build and not o.run_command then
     ends.with(ends.STATUS.usage, "--build goes with --run, which says how the program is run")
   end
+  if not o.diff then boxed.require(o) end
   o["in-place"] = o["in-place"] or o.run_command ~= nil
   local run = runs.picked(runs.read(o.run), o.pick)
   if run.genome == "" then
@@ -375,6 +377,7 @@ local function say_right(o, run, found)
 end
 
 local function verify(o)
+  boxed.require(o)
   local run = runs.picked(runs.read(o.run), o.pick)
   local code = runs.code(run)
   answer.say(o, "%s", runs.code_line(run, code))
@@ -401,7 +404,7 @@ function M.verify()
     doc = "Measures what a run found on data that nobody saw: every answer, and the time.",
     positional = { { name = "run", doc = "the run's folder, out/…" } },
     { name = "cases", default = 5, min = 1, doc = "how many, of the problem's own data" },
-    PICK, answer.JSON, table.unpack(gi.cli.compiling),
+    PICK, boxed.OPTION, answer.JSON, table.unpack(gi.cli.compiling),
   }
   return answer.given(o, verify)
 end

@@ -11,15 +11,18 @@ local llvmcompiler = require "gilua.farm.llvmcompiler"
 local core = require "gilua.core"
 local elsewhere = require "gilua.base.elsewhere"
 local gi = require "gilua"
+local kerneltable = require "gilua.problem.kerneltable"
 local ends = require "gilua.base.ends"
 local fail = require "gilua.base.fail"
 local fingerprint = require "gilua.base.fingerprint"
+local launcher = require "gilua.problem.launcher"
 local lfs = require "lfs"
 local wire = require "gilua.base.wire"
 local plans = require "gilua.farm.plan"
 local recording = require "gilua.problem.recording"
 local outputs_of = require("gilua.farm.runner").outputs
 local replayer = require "gilua.farm.replayer"
+local settings = require "gilua.base.settings"
 local screen = require "gilua.farm.screen"
 local tolerance = require "gilua.problem.tolerance"
 local trace = require "gilua.base.trace"
@@ -435,6 +438,48 @@ function operations.floor(m, share)
   return runner_of(m, share):floor(m.timing)
 end
 
+--- A kernel of a problem table once on a case, for gilua.bench: its outputs as a share.
+function operations.launch(m)
+  local self = problem_at(m.problem).definition.kernel_table
+  local outputs, found, failed = kerneltable.launch(self, m.spec, m.run)
+  if not outputs then
+    return { why = found, measurement = failed, lost = failed and failed.lost }
+  end
+  local names, arrays = settings.keys(outputs), {}
+  for i, name in ipairs(names) do arrays[i] = outputs[name] end
+  return { measurement = found, names = names },
+    #arrays > 0 and must(core.array.share(arrays)) or nil
+end
+
+--- What a variable of instrumented code holds after a run, as a share.
+function operations.noted(m, share)
+  local run = m.run
+  local held, why, status = runner_of(m, share):noted(run.code, run.values, run.name, run.bytes,
+    run.budget)
+  return { why = why, status = status }, held and must(core.array.share { held }) or nil
+end
+
+local replayed -- the recording that was replayed last: { path =, recording = }
+
+--- A recording once more. What it copies out and is not as recorded goes as one share.
+function operations.replay(m)
+  if not replayed or replayed.path ~= m.path then
+    if replayed then replayed.recording.file:close() end
+    replayed = { path = m.path, recording = recording.open(m.path) }
+  end
+  local result, why, code = replayed.recording.file:replay(m.model, m.options)
+  if not result then return { why = why, code = code } end
+  local others = {}
+  for _, read in ipairs(result.reads) do
+    read.size = #read.bytes
+    if not read.same then others[#others + 1] = read.bytes end
+    read.bytes = nil
+  end
+  local bytes = table.concat(others)
+  return { result = result },
+    bytes ~= "" and must(core.array.share { core.array.frombytes(bytes, "u8") }) or nil
+end
+
 -- The box ---------------------------------------------------------------------------------------
 
 -- luacheck: push ignore 122
@@ -511,6 +556,8 @@ local function begin_turn(number)
   if whole then whole.runner:use(nil) end
   if checked then checked.runner:use(nil) end
   turn, problems, whole, checked, makers = number, {}, nil, nil, {}
+  if replayed then replayed.recording.file:close() end
+  replayed = nil
 end
 
 local function answer(bytes, share)
@@ -523,7 +570,7 @@ local function answer(bytes, share)
 end
 
 return function()
-  compiler.here = true
+  compiler.here, launcher.here = true, true
   recording.memory_bytes = math.tointeger(tonumber(arg[2])) or recording.memory_bytes
   enter_box(arg[0], arg[1], arg[2], arg[3] == "programs")
   core.farm.serve(answer)

@@ -2,10 +2,13 @@
 -- of it comes from; there a store is put that notes the place. On the virtual GPU. A line of
 -- several places may run in part.
 
+local attempt = require "gilua.base.attempt"
 local below = require "gilua.report.below"
+local bench = require "gilua.farm.bench"
 local compiler = require "gilua.farm.compiler"
+local ends = require "gilua.base.ends"
 
--- The run is made here, in gilua's own process, and may not end.
+-- The run may not end.
 local M = { most_instructions = 1 << 30 } -- of its warps: some 15 seconds on the virtual GPU
 
 -- The numbers of the files that a PTX text calls kernel.cu (or whatever the source is called).
@@ -55,14 +58,14 @@ end
 
 -- The marks of the places after a run, and their lines; or nil, why there are none, and the status
 -- of what did not run.
-local function marks_of(problem, runner, device, source, options, labels)
-  local values = problem:values()
-  local ptx, why = compiler.compile(source, { target = device:target(), name = "kernel.cu",
+local function marks_of(problem, case, source, options, labels)
+  local ptx, why = compiler.compile(source, { target = bench.target "emu", name = "kernel.cu",
     options = options })
   if not ptx then return nil, why end
   local code, line_of = instrumented(ptx, "kernel.cu", problem.grammar:line_count(), labels)
-  local marks, refused, status = runner:noted(code, values, "gilua_seen", #line_of + 1,
-    M.most_instructions)
+  local marks, refused, status = bench.noted(problem, case, { code = code,
+    values = problem:values(), name = "gilua_seen", bytes = #line_of + 1,
+    budget = M.most_instructions })
   if not marks then return nil, refused, status end
   return marks, line_of
 end
@@ -80,31 +83,29 @@ end
 --- Lines of the kernel that run on a case (at least in part), and those of which something has code
 --- but does not run.
 ---@param problem gilua.problem
----@param case table as problem:case makes it
+---@param spec table of a case, as problem.case takes it
 ---@return { seen: table<integer, boolean>, never: integer[], coarse: boolean }? coverage; coarse:
 ---  parts of a line are not told apart
 ---@return string? why there is none
-function M.of(problem, case)
+function M.of(problem, spec)
   if problem.is_ptx then return nil, "there is no source whose lines could be counted" end
-  local gi = require "gilua"
-  local device <close> = assert(gi.device "emu")
-  local runner = gi.replayer.runner(problem, device)
+  local prepared, unprepared = problem:prepared(spec)
+  if not prepared then return nil, unprepared end
+  local case = bench.case(problem, prepared)
   local source = problem.grammar:guard(false) .. "#line 1\n" .. problem.grammar:apply("")
   local plain = problem:compile_options(problem:values())
   -- with little optimization, so that a line is there once; where that does not work, with all, and
   -- then a copy of a loop's body that does not run says nothing
-  runner:use(case)
   local marks, line_of, status
   for _, level in ipairs { "max", "mid" } do
     local quick = table.move(plain, 1, #plain, 2, { "--Ofast-compile=" .. level })
-    marks, line_of, status = marks_of(problem, runner, device, source, quick, true)
+    marks, line_of, status = marks_of(problem, case, source, quick, true)
     if marks or status == "timeout" then break end
   end
   local coarse = not marks
   if coarse and status ~= "timeout" then
-    marks, line_of = marks_of(problem, runner, device, source, plain, false)
+    marks, line_of = marks_of(problem, case, source, plain, false)
   end
-  runner:use(nil)
   if not marks then return nil, line_of end
   local found = lines_of(marks, line_of)
   found.coarse = coarse
@@ -117,10 +118,10 @@ end
 ---@param genome string
 ---@return integer[] lines, none where the coverage is not known
 function M.untested(problem, genome)
-  local case = problem:case(problem.checked_case or { seed = 1 })
-  local found = case and M.of(problem, case)
+  local known, found = attempt(M.of, problem, problem.checked_case or { seed = 1 })
+  if not known and not ends.is_refusal(found) then error(found, 0) end
   local never, lines = {}, {}
-  for _, line in ipairs(found and found.never or {}) do never[line] = true end
+  for _, line in ipairs(known and found and found.never or {}) do never[line] = true end
   local changed = below.lines(problem, genome)
   for _, gene in ipairs(problem.grammar:genes(genome) or {}) do
     if gene.target then changed[gene.target.line] = true end

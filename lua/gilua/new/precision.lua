@@ -12,22 +12,21 @@
 
 local attempt = require "gilua.base.attempt"
 local fail = require "gilua.base.fail"
-local core = require "gilua.core"
 local csource = require "gilua.new.csource"
 local kerneltable = require "gilua.problem.kerneltable"
 local layout = require "gilua.new.layout"
-local settings = require "gilua.base.settings"
 local signature = require "gilua.new.signature"
 local tablecase = require "gilua.problem.tablecase"
+local tablechange = require "gilua.problem.tablechange"
 
--- Runs are made here, in gilua's own process. The kernel as it is takes a quarter of that at most
--- (trial.lua); in double precision, on other data, it may take more, or not end.
+-- The kernel as it is takes a quarter of that at most (trial.lua); in double precision, on other
+-- data, it may take more, or not end.
 local M = { most_instructions = 100000000 } -- of a run's warps: some seconds on the virtual GPU
 
 local MARGINS = { 10, 4, 2 } -- times the rounding error: the first that is not too coarse
 local GUESS = 1e-5 -- of an answer, where nothing is known
 local COARSE = 0.01 -- of a usual answer: who allows more cannot tell wrong from right
-local ULP = { f32 = 2.0 ^ -24, f64 = 2.0 ^ -53 } -- a little more moves any number by one ulp
+local ULP = tablechange.ULP
 -- The least share: rounding happens to cancel. An ulp of the inputs tells less of a long sum.
 local LEAST = { f32 = 2.0 ^ -22, f64 = 2.0 ^ -40 }
 local LEAST_MOVED = { f32 = 2.0 ^ -20, f64 = 2.0 ^ -40 }
@@ -70,37 +69,6 @@ local function doubled(source)
   local parts = {}
   local at = add_doubled(parts, source, csource.tokens(source), 1)
   return table.concat(parts) .. source:sub(at)
-end
-
--- Replaces the arrays of a case by what f makes of them; nil: it stays.
-local function change_arrays(case, f)
-  for _, arrays in ipairs { case.arrays, case.constants } do
-    for _, name in ipairs(settings.keys(arrays)) do -- in an order: f may draw numbers
-      arrays[name] = f(arrays[name], name) or arrays[name]
-    end
-  end
-end
-
--- Single arrays as double ones; then scalars. A texture of doubles there is none.
-local function convert_to_double(args)
-  local textures = {}
-  for _, arg in ipairs(args) do textures[arg.name] = arg.texture end
-  return function(case, launch)
-    if not launch then
-      change_arrays(case, function(array, name)
-        local changes = array:dtype() == "f32" and not textures[name]
-        return changes and core.array.from(array:table(), "f64")
-      end)
-      return
-    end
-    for i, arg in ipairs(args) do
-      local value = launch.args[i]
-      if arg.type == "f32" and type(value) == "table" and not arg.texture then
-        launch.args[i] = { "f64", value[2] }
-      end
-    end
-    launch.shared = launch.shared and 2 * launch.shared
-  end
 end
 
 local function signature_of(table_problem, source)
@@ -158,7 +126,7 @@ local function in_double(problem, spec)
   local function run(of)
     local ran, outputs, why = attempt(kerneltable.run, problem, of, { source = source,
       budget = M.most_instructions, layouts = layouts,
-      convert = convert_to_double(table_problem.table.args) })
+      change = { to_double = true } })
     if not ran then return nil, tostring(outputs) end
     return outputs, why
   end
@@ -170,43 +138,11 @@ end
 --------------------------------------------------------------------------------------------------
 -- An ulp off
 
--- A number an ulp up or down; a whole one (an index, a count) is exact, and stays.
-local function moved(x, ulp, rng)
-  return x % 1 == 0 and x or x * (1 + (rng:int(2) == 1 and 1.01 or -1.01) * ulp)
-end
-
-local function moved_array(array, rng)
-  local ulp, copy = ULP[array:dtype()], array:copy()
-  for i = 1, ulp and #copy or 0 do copy[i] = moved(copy[i], ulp, rng) end
-  return copy
-end
-
--- Moves the inputs of a case; then those of its launch.
-local function mover(seed)
-  local rng = core.rng.new(seed)
-  return function(case, launch, rows)
-    if not launch then
-      change_arrays(case, function(array) return moved_array(array, rng) end)
-      for _, leaf in ipairs(rows.leaves) do
-        local array = leaf.field and ULP[leaf.type] and case.arrays[leaf.block.name]
-        if array then
-          tablecase.place(leaf, array, moved_array(tablecase.take(leaf, array), rng))
-        end
-      end
-      return
-    end
-    for i, value in ipairs(launch.args) do
-      local ulp = type(value) == "table" and ULP[value[1]]
-      if ulp then launch.args[i] = { value[1], moved(value[2], ulp, rng) } end
-    end
-  end
-end
-
 -- What an ulp of the inputs and another order of the blocks make of a case: the outputs of those
 -- runs that end.
 local function in_other_ways(problem, spec)
-  local list, convert = {}, mover(spec.seed or 1)
-  for _, options in ipairs { { convert = convert }, { backwards = true } } do
+  local list = {}
+  for _, options in ipairs { { change = { ulp_seed = spec.seed or 1 } }, { backwards = true } } do
     options.budget = M.most_instructions
     list[#list + 1] = kerneltable.run(problem, spec, options)
   end

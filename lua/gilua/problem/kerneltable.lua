@@ -12,9 +12,11 @@ local core = require "gilua.core"
 local compilers = require "gilua.problem.compilers"
 local creference = require "gilua.problem.creference"
 local expression = require "gilua.problem.expression"
+local launcher = require "gilua.problem.launcher"
 local pointed = require "gilua.problem.pointed"
 local settings = require "gilua.base.settings"
 local tablecase = require "gilua.problem.tablecase"
+local tablechange = require "gilua.problem.tablechange"
 local tablecheck = require "gilua.problem.tablecheck"
 local tablerows = require "gilua.problem.tablerows"
 local tolerances = require "gilua.problem.tolerance"
@@ -352,10 +354,18 @@ end
 
 local recent = {} -- what was compiled last, of whatever problem: who tries data writes it anew
 
+-- What to compile for.
+local function target_of(name)
+  if not launcher.here then return launcher.bench().target(name) end
+  local device <close> = assert(require("gilua").device(name))
+  return device:target()
+end
+
 -- A kernel's code, or nil and why there is none. The last few stay: kernels are run again on other
 -- cases, and beside another source.
-local function code_of(self, device, run)
-  local target, options = device:target(), self:options(run.values)
+local function code_of(self, run)
+  local target = target_of(run.device)
+  local options = self:options(run.values)
   local key = target .. "\n" .. table.concat(options, "\n") .. "\n" .. run.source
   for _, known in ipairs(recent) do
     if known.key == key then return known.code end
@@ -389,24 +399,17 @@ local function write_constants(module, case, launch, address_of)
   end
 end
 
--- A kernel run once on a device: the arrays of its outputs by name of their blocks, and the
--- measurement; or nil, why, and the measurement where there is one.
----@param run { source: string, file: string, kernel: string, values: table, launch: table,
----  budget?: integer, rows?: TableRows }
-local function run_kernel(self, case, device, run)
-  local code, unfit = code_of(self, device, run)
-  if not code then return nil, unfit end
-  local loaded, unloaded = device:load(code)
+-- Launches on a device what a case has been made into: the outputs, as M.launch.
+local function launched_on(device, case, launch, run, rows)
+  local loaded, unloaded = device:load(run.code)
   if not loaded then return nil, unloaded end
   local module <close> = loaded
-  local rows = run.rows or self.rows
-  local buffers <close>, full, address_of = buffers_of(rows, case, device, run.launch)
-  local unwritten = full or write_constants(module, case, run.launch, address_of)
+  local buffers <close>, full, address_of = buffers_of(rows, case, device, launch)
+  local unwritten = full or write_constants(module, case, launch, address_of)
   if unwritten then return nil, unwritten end
-  local m, why, failed = launched(module, { kernel = run.kernel, grid = run.launch.grid,
-    block = run.launch.block, shared = run.launch.shared,
-    args = arguments(run.launch, buffers, address_of),
-    budget = run.budget or M.most_instructions, print = false, backwards = run.backwards })
+  local m, why, failed = launched(module, { kernel = run.kernel, grid = launch.grid,
+    block = launch.block, shared = launch.shared, args = arguments(launch, buffers, address_of),
+    budget = run.budget, print = false, backwards = run.backwards })
   if not m then return nil, why, failed end
   local expected = {}
   for _, block in ipairs(rows.blocks) do
@@ -414,6 +417,44 @@ local function run_kernel(self, case, device, run)
     if buffer then expected[block.name] = buffer:read() end
   end
   return expected, m
+end
+
+---@class TableRun plain data: it is sent to the worker that launches (gilua.bench)
+---@field kernel string
+---@field values table of the parameters
+---@field device string
+---@field budget integer most warp instructions on the virtual GPU
+---@field code? string what the kernel was compiled to
+---@field layouts? table<string, Layout> others of structs
+---@field change? TableChange of the inputs
+---@field backwards? boolean the last block begins first
+
+--- Launches a kernel once, in this process, which must be a worker.
+---@param self table of a problem's definition: kernel_table
+---@param spec table of a case
+---@param run TableRun
+---@param case? table that was made of the spec already
+---@return table<string, userdata>? outputs by name of their blocks
+---@return table|string measurement, or why there are none
+---@return table? measurement where there are none
+function M.launch(self, spec, run, case)
+  local rows = run.layouts and tablerows.of(self.table, self.path, run.layouts) or self.rows
+  local change = tablechange.of(run.change, self.table.args)
+  case = case or make_case(self, spec, rows)
+  change(case, nil, rows)
+  local device <close> = assert(require("gilua").device(run.device))
+  local launch = launch_of(self, case, run.values, rows)
+  change(case, launch, rows)
+  return launched_on(device, case, launch, run, rows)
+end
+
+-- Compiles and launches, the latter in a worker: `case` is used where this process is one.
+local function run_kernel(self, spec, run, case)
+  local code, unfit = code_of(self, run)
+  if not code then return nil, unfit end
+  run.code, run.source, run.file = code, nil, nil
+  if launcher.here then return M.launch(self, spec, run, case) end
+  return launcher.bench().launch(self, self.dir, spec, run)
 end
 
 -- Why a case is too large, and what stands for its measurement; nil where it is not.
@@ -436,34 +477,28 @@ local function by_leaf(rows, arrays)
   return leaves
 end
 
---- Runs the kernel of a problem table as it is, or `source` in its place, on a case.
+--- Runs the kernel of a problem table as it is, or `source` in its place, on a case, in a worker.
 ---@param problem gilua.problem
 ---@param spec table { seed, size }
 ---@param options? { device?: string, source?: string, budget?: integer,
 ---  layouts?: table<string, Layout>, backwards?: boolean, most_bytes?: integer,
----  convert?: fun(case: table, launch?: table, rows: TableRows) } budget: most warp instructions
----  on the virtual GPU; most_bytes: of its arrays together; convert may change the case, and then
----  the launch; layouts: others of structs, as `source` has them; backwards: the last block begins
----  first
+---  change?: TableChange } budget: most warp instructions on the virtual GPU; most_bytes: of its
+---  arrays together; change: of the inputs; layouts: others of structs, as `source` has them;
+---  backwards: the last block begins first
 ---@return table<string, userdata>? outputs by name of their leaves (gilua.tablerows)
 ---@return table|string measurement, or why there are none
 ---@return table? measurement where there are none
 function M.run(problem, spec, options)
   local o = settings.fill("kerneltable.run", options, { device = "emu" },
-    { "source", "budget", "most_bytes", "convert", "layouts", "backwards" })
+    { "source", "budget", "most_bytes", "change", "layouts", "backwards" })
   local self = problem.definition.kernel_table
   local large, why = too_large(self, spec, o.most_bytes or math.huge)
   if large then return nil, large, why end
   local rows = o.layouts and tablerows.of(self.table, self.path, o.layouts) or self.rows
-  local case = make_case(self, spec, rows)
-  if o.convert then o.convert(case, nil, rows) end
-  local device <close> = assert(require("gilua").device(o.device))
-  local values = self:defaults()
-  local launch = launch_of(self, case, values, rows)
-  if o.convert then o.convert(case, launch, rows) end
-  local expected, m, failed = run_kernel(self, case, device, { source = o.source or self.source,
+  local expected, m, failed = run_kernel(self, spec, { source = o.source or self.source,
     file = self.dir .. "/" .. self.table.source, kernel = self.table.kernel,
-    values = values, launch = launch, budget = o.budget, backwards = o.backwards, rows = rows })
+    values = self:defaults(), device = o.device, budget = o.budget or M.most_instructions,
+    layouts = o.layouts, change = o.change, backwards = o.backwards })
   return expected and by_leaf(rows, expected), m, failed
 end
 
@@ -548,15 +583,14 @@ local function reference_values(self, given)
 end
 
 local function by_kernel(self, case, spec)
-  local gi, r = require "gilua", self.table.reference or {}
-  local device <close> = assert(gi.device(spec.device or "emu"))
-  local values = reference_values(self, r.values or {})
-  local run = { kernel = r.kernel or self.table.kernel, values = values,
+  local r = self.table.reference or {}
+  local run = { kernel = r.kernel or self.table.kernel,
+    values = reference_values(self, r.values or {}), device = spec.device or "emu",
     file = self.dir .. "/" .. (r.source or self.table.source),
     source = r.source and textfile.read(self.dir .. "/" .. r.source, "the reference")
       or self.source,
-    launch = launch_of(self, case, values), budget = spec.budget }
-  local expected, why = run_kernel(self, case, device, run)
+    budget = spec.budget or M.most_instructions }
+  local expected, why = run_kernel(self, spec, run, case)
   if not expected then
     fail("%s: the reference, kernel %s, does not run on %s: %s", self.path, run.kernel,
       case.name, why)

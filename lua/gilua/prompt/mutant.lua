@@ -3,12 +3,13 @@
 --
 -- Here too are the methods that a problem has for people: p:rules, p:show, p:neighbours, p:use. A
 -- problem keeps a farm of its own for its mutants, opened when it is first needed with the options
--- given to gilua, and a case: the small one of its problem.lua until p:use names another. Only
--- m:errors runs in this process, on the virtual GPU whatever the device: a measurement does not
--- carry the answers, and the virtual GPU cannot be harmed by a mutant.
+-- given to gilua, and a case: the small one of its problem.lua until p:use names another. m:errors
+-- runs on the virtual GPU whatever the device, in a worker of its own (gilua.bench): a measurement
+-- does not carry the answers.
 --
 -- Everything returned is data first; what the prompt prints of it is its __inspect.
 
+local attempt = require "gilua.base.attempt"
 local printable = require "gilua.base.printable"
 local fail = require "gilua.base.fail"
 local below = require "gilua.report.below"
@@ -94,12 +95,12 @@ local function ask(problem, method, ...)
   end, farm[method], farm, ...)
 end
 
---- The case of a spec; refuses with why there is none.
+--- The case of a spec, built by a worker; refuses with why there is none.
 local function made(problem, spec)
   local prepared, why = problem:prepared(spec)
-  local case
-  if prepared then case, why = problem:case(prepared) end
-  if not case then fail("the case cannot be made: %s", why) end
+  if not prepared then fail("the case cannot be made: %s", why) end
+  local built, case = attempt(gi().bench.case, problem, prepared)
+  if not built then fail("the case cannot be made: %s", tostring(case)) end
   return case
 end
 
@@ -667,29 +668,27 @@ end
 
 -- --- where answers are wrong -------------------------------------------------------------------
 
--- Compiled by the compiler's own worker, and run by a runner of this process.
-local function run_here(self, runner, target, budget)
-  local values = values_of(self)
+-- Compiled by one worker and run by another: its measurement, and what it wrote.
+local function answers_on(self, case, budget)
+  local bench, values = gi().bench, values_of(self)
   local code, why = gi().compile(self:source(), compilers.options(self.problem, values,
-    { target = target, name = "kernel.cu" }))
+    { target = bench.target "emu", name = "kernel.cu" }))
   if not code then fail("it does not compile: %s", why) end
-  return runner:measure({ code = code, values = values }, { budget = budget })
+  return bench.answers(self.problem, case, { code = code, values = values }, budget)
 end
 
--- Its measurement; the case then holds what it wrote. The unmodified kernel's run before it says
--- what it may use.
-local function answers_of(self, case)
-  local device <close> = assert(gi().device "emu")
-  local runner, target = require("gilua.farm.runner").new(self.problem, device), device:target()
-  runner:use(case)
-  local base = run_here(new(self.problem, ""), runner, target, 0)
+-- Its measurement, and the case with what it wrote. The unmodified kernel's run before it says what
+-- it may use.
+local function answers_of(self, spec)
+  local case = made(self.problem, spec)
+  local base = answers_on(new(self.problem, ""), case, 0)
   if base.status ~= "ok" then
     fail("the unmodified kernel fails (%s): %s", base.status, tostring(base.message))
   end
-  local m = run_here(self, runner, target, base.warp_instructions * RUN_FACTOR)
-  case.output = runner:read(case.output)
-  runner:use(nil)
-  return m
+  local m, output = answers_on(self, case, base.warp_instructions * RUN_FACTOR)
+  local opened = gi().bench.opened(case)
+  opened.output = output or opened.output
+  return m, opened
 end
 
 --- Where its answers are wrong, on the virtual GPU: how many, the first ones, and a slice of the
@@ -699,8 +698,7 @@ end
 ---@return table { n, off, wrong, unset, max_error, first, errors, slice }
 function Mutant:errors(options)
   local o = settings.fill("mutant:errors", options, {}, { "slice" })
-  local case = made(self.problem, case_of(self.problem))
-  local m = answers_of(self, case)
+  local m, case = answers_of(self, case_of(self.problem))
   return require("gilua.prompt.errors").new(m, case, self.problem.tolerance, o.slice)
 end
 

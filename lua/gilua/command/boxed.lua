@@ -1,0 +1,45 @@
+--- boxed: refuses to open what a stranger may have written where workers cannot be shut in.
+---
+--- The box of workers needs Landlock and seccomp (docs/security.md). Where the kernel lacks one, a
+--- command that compiles or runs a kernel refuses, whatever the file: nobody vouches for it. The
+--- person does with --no-box, which goes on with as much of the box as there is, or with
+--- GILUA_BOX=off in the environment, which leaves it off. Both are told before anything else.
+
+local core = require "gilua.core"
+local fail = require "gilua.base.fail"
+local printable = require "gilua.base.printable"
+
+local M = {}
+
+--- The option, for a command's list.
+M.OPTION = { name = "no-box", default = false,
+  doc = "go on where this machine cannot shut workers in (docs/security.md)" }
+
+-- What is open on this machine; nil where nothing is.
+local function open_here()
+  local box = core.farm.box()
+  if not box.calls then
+    return "workers are not shut in: this kernel has no seccomp, so that a kernel's code may start "
+      .. "programs and reach the network"
+  elseif box.landlock == 0 then
+    return "workers are not shut in: this kernel has no Landlock (Linux 5.13 or newer), so that "
+      .. "they may write your files, and an #include may read them"
+  end
+end
+
+--- Says what is open; refuses, unless the person vouches for what is opened.
+---@param o table options of the command
+function M.require(o)
+  if os.getenv "GILUA_BOX" == "off" then
+    printable.complain "GILUA_BOX=off: workers are not shut in, and may do what you may"
+    return
+  end
+  local open = open_here()
+  if not open then return end
+  if not o["no-box"] then
+    fail("%s. Nothing is opened: add --no-box if you trust what you name (docs/security.md)", open)
+  end
+  printable.complain(open .. " (--no-box)")
+end
+
+return M
