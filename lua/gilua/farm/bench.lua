@@ -23,7 +23,7 @@ local M = {
 
 local BUILDING = 1 << 32 -- warp instructions that a reference may take, or a run without a budget
 
-local benches = {} -- by device: { crew, target, owner }
+local benches = {} -- by device: { crew, target, memory_bytes, owner }
 
 local function forget(device)
   local bench = benches[device]
@@ -31,23 +31,22 @@ local function forget(device)
   if bench then bench.crew:close() end
 end
 
--- What a device compiles for, and the box of its workers.
-local function about(device)
-  local found = devices.probe(device, recording.memory_bytes)
-  return found[1].target, found.box
+-- Starts the worker of a device.
+local function started(device, memory_bytes)
+  local found = devices.probe(device, memory_bytes)
+  local list = { { roles = { "host" }, device = device, depth = 1 } }
+  return { target = found[1].target, memory_bytes = memory_bytes,
+    owner = setmetatable({}, { __mode = "v" }),
+    crew = crew.open(list, memory_bytes, found.box) }
 end
 
 -- The worker of a device. Whoever asks for another owner than the last asks of new files: what the
 -- worker has read counts no more.
 local function bench_of(device, owner)
-  local bench = benches[device]
-  if not bench then
-    local target, box = about(device)
-    bench = { target = target, owner = setmetatable({}, { __mode = "v" }),
-      crew = crew.open({ { roles = { "host" }, device = device, depth = 1 } },
-        recording.memory_bytes, box) }
-    benches[device] = bench
-  end
+  local memory_bytes = recording.memory_bytes
+  if benches[device] and benches[device].memory_bytes ~= memory_bytes then forget(device) end
+  local bench = benches[device] or started(device, memory_bytes)
+  benches[device] = bench
   if owner and bench.owner[1] ~= owner then
     bench.crew, bench.owner[1] = bench.crew:again(), owner
   end

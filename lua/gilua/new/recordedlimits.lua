@@ -13,7 +13,7 @@ local ptxtext = require "gilua.problem.ptxtext"
 local replayer = require "gilua.farm.replayer"
 local signature = require "gilua.new.signature"
 
--- Replays are made here, in gilua's own process, and may not end.
+-- Replays may not end.
 local M = {
   most_instructions = 1 << 32, -- of the warps of one: about a minute
   long_s = 10, -- that one may take before a person is told
