@@ -55,6 +55,18 @@ for WHAT in landlock seccomp; do
   ok $? "no $WHAT: apply --diff runs nothing, and is not refused"
 done
 
+# A box that the kernel says it has, and that no worker can enter.
+WHAT=filters
+for command in "new k.cu again" "check k" "evolve k --out e" "verify run"; do
+  out=$(without $command --quiet 2>&1 </dev/null)
+  is "no filters: $command: status" 1 $?
+  like "no filters: $command refuses" "^gilua: .*a worker is not boxed: seccomp refuses: .*--no-box goes on" "$out"
+  is "no filters: $command: in one sentence" 1 "$(grep -c 'not boxed' <<<"$out")"
+done
+out=$(without -e "$few" check k --no-box --jobs 1 2>&1)
+ok $? "no filters: --no-box goes on" "$out"
+like "and each worker says so" "^gilua: a worker is not boxed: seccomp refuses" "$out"
+
 WHAT=landlock
 out=$(without -e "$few" new k.cu trusted --no-box 2>&1)
 ok $? "--no-box goes on" "$out"

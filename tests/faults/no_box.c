@@ -2,7 +2,8 @@
 ** runs a program for which Landlock or seccomp is not there, as on a kernel that was built without.
 ** A filter of seccomp sees to it, which nothing that the program does can take off.
 **
-** WHAT: "landlock": its calls do not exist. "seccomp": no further filter can be asked for.
+** WHAT: "landlock": its calls do not exist. "seccomp": neither do those of seccomp. "filters": it
+** is there, as far as it says, and takes no filter.
 */
 #include <errno.h>
 #include <seccomp.h>
@@ -20,9 +21,12 @@ static int refuse_landlock(scmp_filter_ctx filter) {
     return result;
 }
 
-static int refuse_seccomp(scmp_filter_ctx filter) {
-    const struct scmp_arg_cmp set = {0, SCMP_CMP_EQ, PR_SET_SECCOMP, 0};
-    const int result = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(seccomp), 0);
+static int refuse_seccomp(scmp_filter_ctx filter, bool all) {
+    enum { SET_MODE_FILTER = 1 };
+    const struct scmp_arg_cmp set = {0, SCMP_CMP_EQ, PR_SET_SECCOMP, 0},
+                              take = {0, SCMP_CMP_EQ, SET_MODE_FILTER, 0};
+    const int result = seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(seccomp),
+                                              all ? 0 : 1, &take);
     if (result != 0) return result;
     return seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EINVAL), SCMP_SYS(prctl), 1, &set);
 }
@@ -30,8 +34,8 @@ static int refuse_seccomp(scmp_filter_ctx filter) {
 int main(int argc, char **argv) {
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
     if (filter == NULL || argc < 3) return 2;
-    const bool files = strcmp(argv[1], "landlock") == 0;
-    if ((files ? refuse_landlock(filter) : refuse_seccomp(filter)) != 0) return 2;
+    const bool files = strcmp(argv[1], "landlock") == 0, all = strcmp(argv[1], "seccomp") == 0;
+    if ((files ? refuse_landlock(filter) : refuse_seccomp(filter, all)) != 0) return 2;
     if (seccomp_load(filter) != 0) return 2;
     execvp(argv[2], argv + 2);
     perror(argv[2]);

@@ -3,9 +3,11 @@
 --- The box of workers needs Landlock and seccomp (docs/security.md). Where the kernel lacks one, a
 --- command that compiles or runs a kernel refuses, whatever the file: nobody vouches for it. The
 --- person does with --no-box, which goes on with as much of the box as there is, or with
---- GILUA_BOX=off in the environment, which leaves it off. Both are told before anything else.
+--- GILUA_BOX=off in the environment, which leaves it off. Both are told before anything else. A
+--- worker that cannot enter a box that the kernel claims to have refuses its jobs.
 
 local core = require "gilua.core"
+local crew = require "gilua.farm.crew"
 local fail = require "gilua.base.fail"
 local printable = require "gilua.base.printable"
 
@@ -35,6 +37,7 @@ function M.require(o)
     return
   end
   local open = open_here()
+  crew.needs_box = not o["no-box"]
   if not open then return end
   if not o["no-box"] then
     fail("%s. Nothing is opened: add --no-box if you trust what you name (docs/security.md)", open)

@@ -43,6 +43,7 @@ local wire = require "gilua.base.wire"
 local M = {
   SLEEP_S = 5, -- that a compiler may do nothing
   STRIKES = 2, -- workers that a job loses, alone, before it is blamed
+  needs_box = false, -- a worker that cannot be shut in refuses its jobs; else it warns and works
 }
 
 ---@class gilua.crew
@@ -111,7 +112,7 @@ function M.open(list, memory_bytes, box, programs)
   local scratch, reason = core.file.folder()
   if not scratch then fail("%s", reason) end
   local argv = { program, "--worker", box, scratch:path(), tostring(memory_bytes),
-    programs and "programs" or nil }
+    programs and "programs" or "alone", M.needs_box and "needs a box" or nil }
   local processes, why = core.farm.open(argv, #list, { memory_bytes = memory_bytes })
   if not processes then fail("%s", why) end
   local crew = M.new(list, memory_bytes, processes)

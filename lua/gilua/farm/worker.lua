@@ -520,15 +520,26 @@ end
 ---@param folder string of the crew's scratch
 ---@param memory_bytes string
 ---@param programs boolean it starts clang
+---@return string? why it has none
 local function enter_box(kind, folder, memory_bytes, programs)
-  if kind == "none" or os.getenv "GILUA_BOX" == "off" then return end
+  if kind == "none" or os.getenv "GILUA_BOX" == "off" then return nil end
   if programs then folder = own_folder(folder) end
   local box, why = core.farm.enter_box { scratch = folder, gpu = kind == "gpu",
     file_bytes = math.tointeger(tonumber(memory_bytes)), programs = programs }
   boxed = true
   adapt_library()
-  if not box then
-    io.stderr:write(("gilua: a worker is not boxed: %s (docs/security.md)\n"):format(why))
+  return not box and why or nil
+end
+
+-- Takes a worker that has no box: it serves those who do without, and refuses all that others ask.
+local function without_box(why, is_needed)
+  local sentence = ("a worker is not boxed: %s (docs/security.md)"):format(why)
+  if not is_needed then
+    io.stderr:write("gilua: ", sentence, "\n")
+    return
+  end
+  for name in pairs(operations) do
+    operations[name] = function() fail("%s; --no-box goes on without", sentence) end
   end
 end
 
@@ -572,6 +583,7 @@ end
 return function()
   compiler.here, launcher.here = true, true
   recording.memory_bytes = math.tointeger(tonumber(arg[2])) or recording.memory_bytes
-  enter_box(arg[0], arg[1], arg[2], arg[3] == "programs")
+  local open = enter_box(arg[0], arg[1], arg[2], arg[3] == "programs")
+  if open then without_box(open, arg[4] == "needs a box") end
   core.farm.serve(answer)
 end
