@@ -78,5 +78,19 @@ out=$("$GILUA" check ends 2>&1)
 is "a worker that dies: status" 1 $?
 like "and the sentence" "the worker was killed by signal 6 \(Aborted\)" "$out"
 is "which is one" 1 "$(grep -c 'signal 6' <<<"$out")"
+
+# Ctrl-C while a draft is tried, which has no end.
+sed 's/j < 20/j < 2000000000/; s/x\[i\] \* j/s * j/' k.cu >endless.cu
+"$GILUA" -e 'require("gilua.new.trial").budget = 1 << 50' new endless.cu >endless.out 2>&1 &
+host=$!
+wait_until '[ "$(pgrep -c -P $host)" = 2 ]' $host # the compiler's, and the one that launches
+begun=$(now_ms)
+kill -INT $host
+wait $host
+is "Ctrl-C in a draft: status" 130 $?
+[ $(($(now_ms) - begun)) -lt $SOON_MS ]
+ok $? "it is soon over"
+is "nothing is made" no "$([ -e endless ] && echo yes || echo no)"
+is "no process is left" "" "$(pgrep -fa -- "--worker emu ${TMPDIR:-/tmp}/")"
 is "nothing is left of it" "" "$(ls "${TMPDIR:-/tmp}" | grep '^gilua-[0-9]*-......$')"
 finish
