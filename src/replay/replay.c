@@ -581,13 +581,18 @@ ReplayShape replay_shape(const ReplayShape *shapes, int n_shapes, int n, const u
     return shape;
 }
 
-/* The code that a launch runs: other code, where it has the kernel or must have it. */
-static EmuModule *code_of(const Run *run, int module, const char *kernel) {
-    const Loaded *m = &run->modules[module];
+/* Has a module no kernel of that name? One that it has and that cannot run, because a function or
+** an instruction is unknown, is there all the same: its launch fails. */
+static bool lacks(const EmuModule *m, const char *kernel) {
     EmuKernelInfo info;
     gi_err why;
-    bool lacks = run->options->partial && !emu_kernel_info(m->used, kernel, &info, &why);
-    return lacks ? m->recorded : m->used;
+    return !emu_kernel_info(m, kernel, &info, &why) && strcmp(why.code, "usage") == 0;
+}
+
+/* Returns the code that a launch runs: other code, where it has the kernel or must have it. */
+static EmuModule *code_of(const Run *run, int module, const char *kernel) {
+    const Loaded *m = &run->modules[module];
+    return run->options->partial && lacks(m->used, kernel) ? m->recorded : m->used;
 }
 
 /* What the launch that just ended was like, for when all of them are known. */

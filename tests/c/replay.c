@@ -165,6 +165,29 @@ static void test_partial(void) {
     replay_free(&r);
 }
 
+/* Code that has the kernel, which cannot run: never the recorded one in its place. */
+static void test_partial_refused(void) {
+#define HEAD  ".version 7.0\n.target sm_80\n.address_size 64\n"
+#define ENTRY ".visible .entry k(.param .u64 p, .param .u32 n) {\n  .reg .b32 %r<3>;\n"
+    static const char *const refused[] = {
+        HEAD ".extern .func gone();\n" ENTRY "  call gone, (); ret; }\n",
+        HEAD ".extern .func (.param .b32 r) dot(.param .b32 a);\n" ENTRY
+             "  .param .b32 a; .param .b32 r; st.param.b32 [a], 1;\n"
+             "  call.uni (r), dot, (a); ld.param.b32 %r1, [r]; ret; }\n",
+        HEAD ".extern .func (.param .b32 r) dot(.param .b32 a);\n"
+             ".func mid() { .param .b32 a; .param .b32 r; st.param.b32 [a], 1;\n"
+             "  call.uni (r), dot, (a); ret; }\n" ENTRY "  call mid, (); ret; }\n",
+        HEAD ENTRY "  tcgen05.nothing.b32 %r1, %r2; ret; }\n",
+        HEAD ENTRY "  ld.global.u32 %r1, [nowhere]; ret; }\n",
+    };
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+        ReplayResult r = {0};
+        bool runs = run_with(refused[i], (ReplayOptions){.partial = true}, &r);
+        ok(!runs && strcmp(err.code, "compile") == 0, "refused %zu: %s", i, err.message);
+        if (runs) replay_free(&r);
+    }
+}
+
 static void test_variables(void) {
     static const char limited[] = ".version 7.0\n.target sm_80\n.address_size 64\n"
                                   ".visible .global .align 8 .u64 limit = 7;\n"
@@ -319,6 +342,7 @@ int main(void) {
     test_faults();
     test_left_out();
     test_partial();
+    test_partial_refused();
     test_variables();
     test_managed();
     test_texels_gone();

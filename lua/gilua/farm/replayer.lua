@@ -246,7 +246,7 @@ function M:replay(ptx, options, values)
   if lacks_memory(r, message, kind) then ends.raise_no_memory() end
   if r then return held(plan, r) end
   if kind ~= "compile" then fail("%s: %s", self.recording.path, message) end
-  return nil, message, message:find "^kernel " and "launch_error" or "compile_error"
+  return nil, message, message:find "^kernel %S+ takes " and "launch_error" or "compile_error"
 end
 
 local function place(r)
