@@ -28,8 +28,9 @@
 ** To machine code the units of a call also share their constants, see shared.h.
 **
 ** Limits: x, y, z and w are never renamed, because threadIdx.x is spelled so, nor double3 and its
-** like, which a unit may define under a condition that is not met, nor atomicAdd and its like
-** where it is defined under one; two units with such a top-level name end up compiled one by one.
+** like, which a unit may define under a condition that is not met, nor pow, which overloads.h
+** renames, nor atomicAdd and its like where it is defined under one; two units with such a
+** top-level name end up compiled one by one.
 ** __COUNTER__ goes on from unit to unit.
 */
 #include "compile/compile.h"
@@ -344,7 +345,7 @@ static bool is_builtin(const char *name) {
 
 static bool is_renamed(const Unit *u, const char *name, const CompileOptions *o) {
     if (name[0] && name[1] == '\0' && strchr("xyzw", name[0])) return false;
-    if (gi_is_vector_type(name)) return false;
+    if (gi_is_vector_type(name) || strcmp(name, "pow") == 0) return false;
     if (is_builtin(name) && !shared_stands(&u->source, name)) return false;
     if (shared_has(&u->constants, name, strlen(name))) return false;
     return !strings_have(&u->macros, name) && option_value(o, name) == NULL;

@@ -10,6 +10,7 @@
 #include "compile/inside.h"
 #include "compile/library.h"
 #include "compile/log.h"
+#include "compile/overloads.h"
 #include "compile/reach.h"
 
 struct Compiler {
@@ -165,6 +166,7 @@ static void make_options(const Compiler *c, const CompileOptions *o, Options *ou
     add_option(out, "--gpu-architecture=", arch);
     if (c->no_cache) add_option(out, "--no-cache", ""); /* keep out of the user's ~/.nv */
     if (o->line_info) add_option(out, "--generate-line-info", "");
+    add_option(out, "--pre-include=", OVERLOADS_NAME);
     add_options(out, "-D", gnu_words);
     add_options(out, "-D", o->defines);
     add_options(out, "", o->options);
@@ -196,28 +198,50 @@ static void get_code(const Library *l, Program *p, bool ptx, gi_buf *out) {
 ** name. */
 #define NOWHERE "/dev/null/"
 
-static int create_program(const Library *l, const char *text, const char *name, Program **p) {
-    gi_buf path = {0};
+/* The overloads that a source may call, by its own words and by those of the options. */
+static void write_overloads(const char *text, const CompileOptions *o, gi_buf *out) {
+    bool wanted[OVERLOADS_MOST] = {false};
+    overloads_note(text, wanted);
+    for (int i = 0; o->defines && o->defines[i]; i++) overloads_note(o->defines[i], wanted);
+    for (int i = 0; o->options && o->options[i]; i++)
+        if (strncmp(o->options[i], "-I", 2) != 0) overloads_note(o->options[i], wanted);
+    overloads_write(wanted, out);
+}
+
+static int create_program(const Library *l, const char *text, const char *name,
+                          const CompileOptions *o, Program **p) {
+    static const char *const names[] = {OVERLOADS_NAME};
+    gi_buf path = {0}, overloads = {0};
     gi_buf_addf(&path, "%s%s", strchr(name, '/') ? "" : NOWHERE, name);
-    int result = l->create(p, text, path.data, 0, NULL, NULL);
+    write_overloads(text, o, &overloads);
+    int result = l->create(p, text, path.data, 1, (const char *const *)&overloads.data, names);
     gi_buf_free(&path);
+    gi_buf_free(&overloads);
     return result;
 }
 
-/* What NVRTC says, with sources by their names. */
+/* Appends `text` with every `word` in it replaced. */
+static void add_replaced(gi_buf *out, const char *text, const char *word, const char *by) {
+    const char *place;
+    while ((place = strstr(text, word)) != NULL) {
+        gi_buf_add(out, text, (size_t)(place - text));
+        gi_buf_adds(out, by);
+        text = place + strlen(word);
+    }
+    gi_buf_adds(out, text);
+}
+
+/* What NVRTC says, with sources and functions by their names. */
 static void get_log(const Library *l, Program *p, gi_buf *log) {
-    gi_buf said = {0}, named = {0};
+    gi_buf said = {0}, placed = {0}, named = {0};
     get_text(l->log_size, l->log, p, &said);
     drop_nul(&said);
     gi_buf_adds(&said, "");
-    const char *at = said.data, *place;
-    while ((place = strstr(at, NOWHERE)) != NULL) {
-        gi_buf_add(&named, at, (size_t)(place - at));
-        at = place + strlen(NOWHERE);
-    }
-    gi_buf_adds(&named, at);
+    add_replaced(&placed, said.data, NOWHERE, "");
+    add_replaced(&named, placed.data, OVERLOADS_POW, "pow");
     gi_printable(log, named.data, named.len); /* it quotes lines of the source */
     gi_buf_free(&said);
+    gi_buf_free(&placed);
     gi_buf_free(&named);
 }
 
@@ -323,7 +347,7 @@ static bool make_headers(void *context, const char *option, gi_buf *said) {
     Program *p = NULL;
     gi_buf log = {0}, place = {0};
     const Library *l = &m->compiler->nvrtc;
-    bool made = create_program(l, m->text, m->name, &p) == NVRTC_OK &&
+    bool made = create_program(l, m->text, m->name, m->options, &p) == NVRTC_OK &&
                 compile_program(m->compiler, p, m->options, option, &log) == NVRTC_OK &&
                 l->headers_status(p) == NVRTC_OK;
     const char *text = log.len ? log.data : "", *line, *rest;
@@ -379,7 +403,7 @@ bool compile_behind(Compiler *c, const char *source, size_t len, const char *nam
     Program *p = NULL;
     CompileResult r = {0};
     char *text = gi_strndup(source, len);
-    int result = create_program(&c->nvrtc, text, name, &p);
+    int result = create_program(&c->nvrtc, text, name, options, &p);
     if (result == NVRTC_OK) result = compile_either(c, p, options, headers, &r.log);
     r.ok = result == NVRTC_OK;
     if (r.ok) get_code(&c->nvrtc, p, to_ptx(options), &r.code);

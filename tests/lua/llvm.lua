@@ -130,7 +130,9 @@ tap.case("mathematical functions are CUDA's, bit for bit", function()
       fmodf(v, 0.7f); hypotf(v, 3.0f); ldexpf(v, 3); frexpf(v, &e) + e; modff(v, &s) + s
       (sincosf(v, &s, &c), s * c); lroundf(v); isfinite(v) + 2 * signbit(v); normcdff(v)
       __fadd_ru(v, 0.1f); __fdiv_rz(v, 3.0f); __dmul_rd(v, 0.1); __double2int_ru(v); __tanf(v)
-      __hiloint2double(3, i); rsqrt((double)v); copysign(2.0f, v)]]):gmatch "[^;\n]+" do
+      __hiloint2double(3, i); rsqrt((double)v); copysign(2.0f, v)
+      pow(v, 3); pow(3, v); pow(v, 2.5); fmod(v, 2); atan2(i, v); hypot(i, 2)
+      fmax(v, i)]]):gmatch "[^;\n]+" do
     lines[#lines + 1] = ("y[%d + i] = %s;"):format(#lines * 64, each)
   end
   same("as NVRTC's", [[extern "C" __global__ void k(double *y, const float *x) {

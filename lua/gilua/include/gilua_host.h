@@ -44,13 +44,16 @@ using ::abs; using ::ceil; using ::copysign; using ::fabs; using ::floor; using 
 using ::fmax; using ::fmin; using ::isinf; using ::isnan; using ::rint; using ::sqrt;
 using ::trunc; using ::memcpy; using ::memset;
 #else
-using ::abs; using ::acos; using ::asin; using ::atan; using ::atan2; using ::cbrt; using ::ceil;
-using ::copysign; using ::cos; using ::cosh; using ::erf; using ::erfc; using ::exp; using ::exp2;
-using ::expm1; using ::fabs; using ::floor; using ::fma; using ::fmax; using ::fmin; using ::fmod;
-using ::hypot; using ::isfinite; using ::isinf; using ::isnan; using ::lgamma; using ::log;
-using ::log10; using ::log1p; using ::log2; using ::lround; using ::nearbyint; using ::pow;
-using ::remainder; using ::rint; using ::round; using ::signbit; using ::sin; using ::sinh;
-using ::sqrt; using ::tan; using ::tanh; using ::tgamma; using ::trunc;
+using ::abs; using ::acos; using ::acosh; using ::asin; using ::asinh; using ::atan; using ::atan2;
+using ::atanh; using ::cbrt; using ::ceil; using ::copysign; using ::cos; using ::cosh;
+using ::erf; using ::erfc; using ::exp; using ::exp2; using ::expm1; using ::fabs; using ::fdim;
+using ::floor; using ::fma; using ::fmax; using ::fmin; using ::fmod; using ::frexp; using ::hypot;
+using ::ilogb; using ::isfinite; using ::isinf; using ::isnan; using ::ldexp; using ::lgamma;
+using ::llrint; using ::llround; using ::log; using ::log10; using ::log1p; using ::log2;
+using ::logb; using ::lrint; using ::lround; using ::modf; using ::nan; using ::nearbyint;
+using ::nextafter; using ::pow; using ::remainder; using ::remquo; using ::rint; using ::round;
+using ::scalbln; using ::scalbn; using ::signbit; using ::sin; using ::sinh; using ::sqrt;
+using ::tan; using ::tanh; using ::tgamma; using ::trunc;
 using ::memcpy; using ::memset;
 #endif
 }

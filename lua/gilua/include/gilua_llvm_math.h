@@ -42,8 +42,6 @@ GILUA_2(remainder) GILUA_2(rhypot)
 GILUA_F float fmin(float x, float y) { return fminf(x, y); }
 GILUA_F float fmax(float x, float y) { return fmaxf(x, y); }
 GILUA_F float copysign(float x, float y) { return copysignf(x, y); }
-GILUA_M(double, pow, (double, int), "powi")
-GILUA_M(float, pow, (float, int), "powif")
 
 /* ---- others ---- */
 
@@ -163,6 +161,21 @@ GILUA_M(int, __rhadd, (int, int), "rhadd")
 GILUA_M(unsigned int, __uhadd, (unsigned int, unsigned int), "uhadd")
 GILUA_M(unsigned int, __urhadd, (unsigned int, unsigned int), "urhadd")
 
+/* ---- mixed arguments: an integer counts as a double, and the widest argument decides ---- */
+
+GILUA_F float gilua_real(float);
+GILUA_F double gilua_real(double);
+#define GILUA_REAL(T) GILUA_F double gilua_real(T);
+GILUA_REAL(bool) GILUA_REAL(char) GILUA_REAL(signed char) GILUA_REAL(unsigned char)
+GILUA_REAL(short) GILUA_REAL(unsigned short) GILUA_REAL(int) GILUA_REAL(unsigned)
+GILUA_REAL(long) GILUA_REAL(unsigned long) GILUA_REAL(long long) GILUA_REAL(unsigned long long)
+#define GILUA_MIXED(name)                                                                          \
+    template <class A, class B, class R = decltype(gilua_real(A()) + gilua_real(B()))>             \
+    GILUA_F R name(A x, B y) { return name((R)x, (R)y); }
+GILUA_MIXED(atan2) GILUA_MIXED(copysign) GILUA_MIXED(fdim) GILUA_MIXED(fmax) GILUA_MIXED(fmin)
+GILUA_MIXED(fmod) GILUA_MIXED(hypot) GILUA_MIXED(nextafter) GILUA_MIXED(pow)
+GILUA_MIXED(remainder)
+
 #undef GILUA_M
 #undef GILUA_W
 #undef GILUA_1
@@ -175,4 +188,6 @@ GILUA_M(unsigned int, __urhadd, (unsigned int, unsigned int), "urhadd")
 #undef GILUA_INT
 #undef GILUA_LONG
 #undef GILUA_SINCOS
+#undef GILUA_REAL
+#undef GILUA_MIXED
 #endif
