@@ -9,7 +9,8 @@ local tap = require "tap"
 local STANDINS = "-I" .. gi.home .. "/lua/gilua/include"
 local TYPES = { "float", "double", "int", "unsigned", "long", "bool", "char" }
 local ONE = "fabs acos asin atan acosh asinh atanh cbrt ceil cos cosh erf erfc exp exp2 expm1 "
-  .. "floor ilogb llrint llround log log10 log1p log2 logb lrint lround nearbyint rint round sin sinh "
+  .. "floor ilogb llrint llround log log10 log1p log2 logb lrint lround nearbyint rint round sin "
+  .. "sinh "
   .. "sqrt tan tanh trunc"
 local TWO = "atan2 copysign fdim fmax fmin fmod hypot nextafter pow remainder"
 local PAIRS = { "float int", "float float", "int int", "float double", "double double", "int float",

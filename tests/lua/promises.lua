@@ -49,8 +49,64 @@ tap.case("__restrict__ where a launch has one memory twice", function()
   is("k<<<9, 64>>>(a[0], a[1], a[2], n);", nil, "of an array of pointers")
   is("k<<<9, 64>>>(a[i], a[i], b, n);", SAME:format("a[i]", "y and x"), "the same of them")
   is("k<<<9, 64>>>(raw(a), raw(b), raw(c), n);", nil, "of calls")
-  is("k<<<9, 64>>>(raw(a), raw(b), raw(a), n);", SAME:format("raw(a)", "y and w"), "the same call")
+  is("k<<<9, 64>>>(raw(a), raw(b), raw(a), n);", SAME:format("a", "y and w"), "the same call")
   is("k<<<9, 64>>>(a, NULL, NULL, n);", nil, "no memory at all")
+end)
+
+local ALLOC = "float *pool, *x, *z; cudaMalloc(&pool, 4096); cudaMalloc(&x, 4096); "
+  .. "cudaMalloc((void **)&z, 4096); int n = 9;\n"
+
+tap.case("one memory by another name", function()
+  local function is(body, want, before)
+    local said = open(ALLOC .. body, RESTRICT, before)
+    tap.ok((said ~= "") == want, ("%s: %s"):format(body, said))
+  end
+  local function one(body, before) is(body, true, before) end
+  local function apart(body, before) is(body, false, before) end
+  one "float *y = pool + 1; k<<<9, 64>>>(y, x, pool, n);"
+  one "float *y = pool + 1, *before = pool; k<<<9, 64>>>(y, x, before, n);"
+  one "float *y; y = pool + 1; k<<<9, 64>>>(y, x, pool, n);"
+  one "float *y; y = &pool[1]; k<<<9, 64>>>(y, x, pool, n);"
+  one "float *y(pool + 1); k<<<9, 64>>>(y, x, pool, n);"
+  one "float *y{pool}; k<<<9, 64>>>(y, x, pool, n);"
+  one "auto y = pool + n; k<<<9, 64>>>(y, x, pool, n);"
+  one "auto *y = n + pool; k<<<9, 64>>>(y, x, pool, n);"
+  one "float *&y = pool; k<<<9, 64>>>(y, x, pool, n);"
+  one "float *a = pool, *b = a, *c = b + 4; k<<<9, 64>>>(c, x, a, n);"
+  one "float *y = (float *)pool; k<<<9, 64>>>(y, x, pool, n);"
+  one "float *y = reinterpret_cast<float *>(pool); k<<<9, 64>>>(y, x, pool, n);"
+  one "float *y = n > 3 ? pool : z; k<<<9, 64>>>(y, x, pool, n);"
+  one "S s; s.y = pool + 1; s.w = pool; k<<<9, 64>>>(s.y, x, s.w, n);"
+  one "S s; S *p = &s; s.y = pool; k<<<9, 64>>>(p->y, x, pool, n);"
+  one "S s = { pool + 1, x, pool }; k<<<9, 64>>>(s.y, x, pool, n);"
+  one "float *b[3]; cudaMalloc(&b[2], 9); b[0] = b[2] + 1; k<<<9, 64>>>(b[0], x, b[2], n);"
+  one "float *b[2] = { x, z }; k<<<9, 64>>>(b[n], z, b[m], n);"
+  one "float *b[2]; b[0] = pool; b[1] = pool + 4; k<<<9, 64>>>(b[0], x, b[1], n);"
+  one("k<<<9, 64>>>(at(pool, 1), x, at(pool, 0), n);",
+    "static float *at(float *p, int i) { return p + i; }\n")
+  one("k<<<9, 64>>>(second(), x, first(), n);", "float *g; static float *first() { return g; }\n"
+    .. "static float *second() { return g + 1; }\n")
+  one("float *u, *v; cudaGetSymbolAddress((void **)&u, table); "
+    .. "cudaGetSymbolAddress((void **)&v, table); k<<<9, 64>>>(u, x, v, n);",
+    "__device__ float table[9];\n")
+  one "for (float *y = pool + 1; y < pool + n; y++) k<<<9, 64>>>(y, x, pool, n);"
+  one "for (int r = 0; r < 3; r++) { float *y = pool + r * n; k<<<9, 64>>>(y, x, pool, n); }"
+  one("go(pool, x, n);", "static void go(float *p, float *q, int n) {\n"
+    .. "float *y = p + 1; k<<<9, 64>>>(y, q, p, n); }\n")
+  apart "k<<<9, 64>>>(pool, x, z, n);"
+  apart "float *y = pool + 1; k<<<9, 64>>>(y, x, z, n);"
+  apart "float *y = pool + n, *w = z + n; k<<<9, 64>>>(y, x, w, n);"
+  apart "float *y = (float *)pool, *w = (float *)z; k<<<9, 64>>>(y, x, w, n);"
+  apart "float *t = x; x = pool; pool = t; k<<<9, 64>>>(pool, x, z, n);"
+  apart "std::swap(x, pool); k<<<9, 64>>>(pool, x, z, n);"
+  apart "float *b[2]; cudaMalloc(&b[0], 9); cudaMalloc(&b[1], 9); k<<<9, 64>>>(b[i], x, b[1-i], n);"
+  apart "S s; s.y = pool; s.w = z; k<<<9, 64>>>(s.y, x, s.w, n);"
+  apart "thrust::device_vector<float> u(n), v(n); k<<<9, 64>>>(u.data(), x, v.data(), n);"
+  apart "k<<<9, 64>>>(thrust::raw_pointer_cast(u.data()), x, raw(v.data()), n);"
+  apart("go(pool, z, n); go(z, pool, n);", "static void go(float *p, float *q, int n) {\n"
+    .. "k<<<9, 64>>>(p, q, NULL, n); }\n")
+  apart("float *y = z; k<<<9, 64>>>(y, x, pool, n);",
+    "static void other(float *x, float *pool) { float *y = pool; use(y); }\n")
 end)
 
 tap.case("any launch of the file counts, not only the first", function()

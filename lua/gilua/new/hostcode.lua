@@ -12,6 +12,7 @@ local hostvalue = require "gilua.new.hostvalue"
 local instances = require "gilua.new.instances"
 local locals = require "gilua.new.locals"
 local members = require "gilua.new.members"
+local memory = require "gilua.new.memory"
 local rounds = require "gilua.new.rounds"
 
 ---@class HostLaunch `kernel<template><<<grid, block, shared>>>(args)`, as texts
@@ -54,6 +55,7 @@ local rounds = require "gilua.new.rounds"
 ---@field assumed table<string, integer> what is said of names that nothing says (gilua.assumed)
 ---@field given table<string, integer> what the program is run with for some of these
 ---@field work? table { open, lookups } while a value is worked out (gilua.hostvalue)
+---@field origins table<string, HostOrigin[]> what pointers are given (gilua.memory)
 ---@field file? string the header that is being read
 local M = {}
 M.__index = M
@@ -176,6 +178,7 @@ end
 
 -- `name = value,` or `;`, `name = { list };`, `name[i] = value;`
 local function read_assignment(self, t, i)
+  memory.read_assignment(self, t, i, callers.around(self, t, i))
   if t[i - 1] == "]" then
     hostfills.read_store(self, t, i, place_of(self, t, i), callers.around(self, t, i))
   end
@@ -192,6 +195,7 @@ end
 
 -- `name{value};`
 local function read_braces(self, t, i)
+  memory.read_initialiser(self, t, i, callers.around(self, t, i))
   local close = t:kind(i - 1) == "name" and close_of(t, i)
   if not close or t[close + 1] ~= ";" then return end
   local list = csource.parts(t, i + 1, close - 1)
@@ -296,6 +300,10 @@ end
 -- `cudaMalloc…(&name, bytes)`, `cudaMallocPitch(&name, &pitch, width, height)`
 local function read_call(self, t, i)
   local name, close = t:kind(i - 1) == "name" and t[i - 1], close_of(t, i)
+  memory.read_initialiser(self, t, i, callers.around(self, t, i))
+  if name and close and name:find "^cu" then
+    memory.read_call(self, name, csource.parts(t, i + 1, close - 1), callers.around(self, t, i))
+  end
   if name then
     instances.read_call(self, t, i, name, {})
     callers.read_call(self, t, i, name)
@@ -464,7 +472,8 @@ function M.read(text, headers, defines)
     functions = {}, dims = {}, dim_sides = {}, counted = {}, aggregates = {},
     structs = {}, types = {}, pointees = {}, launches = {}, allocations = {}, allocated = {},
     variables = {}, templates = {}, instances = {}, bodies = {}, calls = {}, sizes = {},
-    known = {}, assumed = {}, given = {}, stores = {}, copies = {}, distributions = {} }, M)
+    known = {}, assumed = {}, given = {}, origins = {},
+    stores = {}, copies = {}, distributions = {} }, M)
   local files = { { name = "the file", text = text }, table.unpack(headers or {}) }
   local kept, why = branches.kept(files, defines or {})
   local tokens = {}

@@ -8,11 +8,11 @@
 
 local attempt = require "gilua.base.attempt"
 local callers = require "gilua.new.callers"
-local csource = require "gilua.new.csource"
 local ends = require "gilua.base.ends"
 local hostcode = require "gilua.new.hostcode"
 local launchedit = require "gilua.new.launchedit"
 local launches = require "gilua.transform.launch"
+local memory = require "gilua.new.memory"
 local parts = require "gilua.new.parts"
 local settings = require "gilua.base.settings"
 local slice = require "gilua.new.slice"
@@ -47,41 +47,29 @@ end
 --------------------------------------------------------------------------------------------------
 -- Arrays that are different memory
 
-local NOWHERE = csource.set "NULL nullptr"
-
--- The memory that an argument of a launch leads to, as it is written there: without casts and what
--- is added to it. Nil for none.
-local function memory(text)
-  local e = text:gsub("%s+", ""):gsub("%->", ".")
-  while e:find "^%([^()]*%*%)" do e = e:gsub("^%([^()]*%*%)", "") end
-  local path, behind = e:match "^[(&]*([%a_][%w_.:%[%]]*)(.?)"
-  if e:find "^%(*&" and path then path = path:gsub("%[.*", "") end
-  if behind == "(" or behind == "<" then return e end -- a call: the same where all is
-  return path and not NOWHERE[path] and path or nil
-end
-
 -- Two arrays of a launch in one memory, of which the kernel writes one: their names, and it.
-local function shared(t, way)
-  local first = {}
+local function shared(host, t, way)
+  local seen = {}
   for i, arg in ipairs(t.args) do
-    local at = arg.count and memory(way.args[i])
-    local other = at and first[at]
-    if other and (tablecase.is_written(arg) or tablecase.is_written(other)) then
-      return other.name, arg.name, at
+    local roots = arg.count and memory.of(host, way.args[i], way.launch.body) or {}
+    for _, other in ipairs(seen) do
+      local at = (tablecase.is_written(arg) or tablecase.is_written(other.arg))
+        and memory.common(roots, other.roots)
+      if at then return other.arg.name, arg.name, at end
     end
-    if at then first[at] = other and tablecase.is_written(other) and other or arg end
+    seen[#seen + 1] = { arg = arg, roots = roots }
   end
 end
 
 -- Is an array of a launch whatever a function is called with that nothing calls? Not where that is
 -- `restrict` itself. And there must be another, for the two to be one.
-local function is_open(t, way)
+local function is_open(host, t, way)
   local arrays, open, by_name = 0, false, {}
   for _, param in ipairs(way.open and way.open.params or {}) do by_name[param.name] = param.text end
   for i, arg in ipairs(t.args) do
-    local at = arg.count and memory(way.args[i])
-    local declared = at and by_name[at:match "^[%w_]*"]
-    arrays = arrays + (at and 1 or 0)
+    local roots = arg.count and memory.of(host, way.args[i], way.open) or {}
+    local declared = by_name[(roots[1] or ""):match "^[%w_]*"]
+    arrays = arrays + (roots[1] and 1 or 0)
     open = open or declared and not declared:find "restrict" or false
   end
   return open and arrays > 1
@@ -98,7 +86,7 @@ local function apart(problem, genome)
   end
 end
 
-local function of_arrays(t, ways, promise, tell)
+local function of_arrays(host, t, ways, promise, tell)
   if #ways == 0 then
     tell("%s, and no launch says whether its arrays may be one memory", promise)
   end
@@ -107,10 +95,10 @@ local function of_arrays(t, ways, promise, tell)
     if #way.args ~= #t.args then
       tell("%s, and what %s launches it with is not understood", promise, place)
     else
-      local a, b, at = shared(t, way)
+      local a, b, at = shared(host, t, way)
       if a then
         tell("%s, but %s launches it with `%s` as both %s and %s", promise, place, at, a, b)
-      elseif is_open(t, way) then
+      elseif is_open(host, t, way) then
         tell("%s, and nothing says what %s is called with, where %s launches it", promise,
           way.open.name, place)
       end
@@ -343,7 +331,7 @@ function M.open(problem, genome)
   if not first then return list end
   local host = asked(tell, first, t, t.kernel)
   local ways = host and ways_to(host, t.kernel) or {}
-  if host and arrays then of_arrays(t, ways, arrays, tell) end
+  if host and arrays then of_arrays(host, t, ways, arrays, tell) end
   for _, text in ipairs(host and bounds or {}) do of_bounds(host, ways, text, tell) end
   if host and words then of_blocks(host, ways, words, tell) end
   if host and of_grid then

@@ -1,0 +1,280 @@
+-- memory: what memory an argument of a launch leads to, by all that the host's code gives its
+-- pointers. One question: can two arguments be one memory?
+--
+-- A pointer has origins: what is assigned to it, in its function or as a member or a global. Its
+-- roots are the pointers at the ends of these chains: after `float *y = pool + 1, *before = pool;`
+-- that of `y` and of `before` is `pool`. Two arguments that share a root may be one memory. Two
+-- that share none are taken for apart.
+--
+-- Limits: flow is not followed. All assignments of a function count, but for those of a swap by a
+-- third variable. What a function does to a pointer that it is given by reference is not seen, but
+-- for CUDA's own.
+
+local csource = require "gilua.new.csource"
+
+local M = {}
+
+local MOST_DEPTH = 12 -- pointers made of pointers
+local MOST_WORDS = 400 -- of a value
+local NOWHERE = csource.set "NULL nullptr 0"
+local TYPES = csource.set("const volatile void char bool short int long unsigned signed float "
+  .. "double auto struct static sizeof new size_t")
+-- Which argument of a call is the memory that the first gets another pointer to.
+local GIVES = { cudaGetSymbolAddress = 2, cudaHostGetDevicePointer = 2, cudaIpcOpenMemHandle = 2 }
+
+---@class HostOrigin
+---@field text string
+---@field body? HostFunction in which it stands
+
+--------------------------------------------------------------------------------------------------
+-- Reading
+
+-- The path that ends before a token, as `s.y` or `b[0]`: its text.
+local function path_before(t, i)
+  local last = i - 1
+  local first = last
+  while t[first] == "]" and t:match(first) and t:match(first) < first do
+    first = t:match(first) - 1
+  end
+  first = csource.chain_start(t, first)
+  if t:kind(first) ~= "name" then return nil end
+  return (t:text(first, last):gsub("%s+", ""):gsub("%->", "."))
+end
+
+-- Where the value ends that begins at a token.
+local function value_end(t, from)
+  local i = from
+  while t[i] and i < from + MOST_WORDS do
+    local word = t[i]
+    if word == "," or word == ";" or word == ")" or word == "}" then return i - 1 end
+    i = csource.past(t, i)
+  end
+end
+
+local function give(self, path, text, body)
+  local list = self.origins[path] or {}
+  self.origins[path], list[#list + 1] = list, { text = text, body = body }
+end
+
+-- Does `t = a; a = b; b = t;` begin, go on or end with the = at a token? That moves nothing into
+-- one.
+local function swaps(t, i)
+  local function step(k) -- name = name ;
+    return t:kind(k) == "name" and t[k + 1] == "=" and t:kind(k + 2) == "name" and t[k + 3] == ";"
+  end
+  for _, k in ipairs { i - 1, i - 5, i - 9 } do
+    if k > 0 and step(k) and step(k + 4) and step(k + 8) and t[k] == t[k + 10]
+      and t[k + 2] == t[k + 4] and t[k + 6] == t[k + 8] then
+      return true
+    end
+  end
+  return false
+end
+
+--- Reads `path = value`: the token is the =.
+---@param self HostCode
+---@param t userdata tokens
+---@param i integer
+---@param body? HostFunction
+function M.read_assignment(self, t, i, body)
+  local path = path_before(t, i)
+  local last = path and value_end(t, i + 1)
+  if last and last > i and not swaps(t, i) then give(self, path, t:text(i + 1, last), body) end
+end
+
+--- Reads `type *name(value)` and `type *name{value}`: the token is the bracket.
+---@param self HostCode
+---@param t userdata tokens
+---@param i integer
+---@param body? HostFunction
+function M.read_initialiser(self, t, i, body)
+  local is_pointer = body and t:kind(i - 1) == "name" and (t[i - 2] == "*" or t[i - 2] == "&"
+    or t[i - 2] == "auto") and t:kind(i - 3) ~= "number"
+  local close = is_pointer and t:match(i)
+  if close and close > i + 1 and (t[close + 1] == ";" or t[close + 1] == ",") then
+    give(self, t[i - 1], t:text(i + 1, close - 1), body)
+  end
+end
+
+--- Reads a call that gives a pointer memory that has a name already.
+---@param self HostCode
+---@param name string of the function
+---@param args string[]
+---@param body? HostFunction
+function M.read_call(self, name, args, body)
+  local from = GIVES[name] and args[GIVES[name]]
+  local path = from and (args[1] or ""):gsub("%s+", ""):match "&([%a_][%w_.%[%]]*)"
+  if path then give(self, path, from, body) end
+end
+
+--------------------------------------------------------------------------------------------------
+-- Asking
+
+local roots_of
+
+-- The paths of an expression, outside of what is in [ ] and of casts; and its calls.
+local function paths_of(t)
+  local paths, calls, i = {}, {}, 1
+  while i <= #t do
+    local angle = t[i] == "<" and csource.angle_end(t, i)
+    if angle then i = angle
+    elseif t[i] == "[" then i = t:match(i) or i
+    elseif t[i] == "sizeof" and t[i + 1] == "(" then i = t:match(i + 1) or i
+    elseif t:kind(i) == "name" and not TYPES[t[i]] then
+      local last, first = i, i
+      local is_type = t[i + 1] == "*" and (t[i + 2] == ")" or t[i + 2] == ">" or t[i + 2] == "*")
+      while (t[last + 1] == "." or t[last + 1] == "->" or t[last + 1] == "::")
+        and t:kind(last + 2) == "name" or t[last + 1] == "[" and t:match(last + 1) do
+        last = t[last + 1] == "[" and t:match(last + 1) or last + 2
+      end
+      local open = last + 1
+      if t[open] == "<" then open = (csource.angle_end(t, open) or last) + 1 end
+      if t[open] == "(" then calls[#calls + 1] = { at = first, last = last, open = open }
+      elseif not is_type then
+        local path = t:text(first, last):gsub("%s+", ""):gsub("%->", ".")
+        paths[#paths + 1] = t[first - 1] == "&" and path:gsub("%[.*$", "") or path
+      end
+      i = t[open] == "(" and open or last
+    end
+    i = i + 1
+  end
+  return paths, calls
+end
+
+-- Is a name declared as a pointer, or is it made of one that is?
+local function is_pointer(self, path, depth)
+  local head = path:match "^[%a_][%w_]*"
+  if self.allocated[head] or path:find "[.%[]" or self:pointee_size(path) then return true end
+  for _, type in ipairs(self.pointees[path] or {}) do
+    if self:struct(type) then return true end
+  end
+  for _, one in ipairs(depth < MOST_DEPTH and self.origins[path] or {}) do
+    local t <close> = csource.tokens(one.text)
+    for _, other in ipairs((paths_of(t))) do
+      if other ~= path and is_pointer(self, other, depth + 4) then return true end
+    end
+  end
+  return false
+end
+
+-- The paths of a sum that lead to memory: those that are pointers, else the first.
+local function leading(self, paths)
+  local list = {}
+  for _, path in ipairs(paths) do
+    if is_pointer(self, path, 1) then list[#list + 1] = path end
+  end
+  return #list > 0 and list or { paths[1] }
+end
+
+-- What a path is given where it stands: in its function, else anywhere.
+local function origins_of(self, path, body)
+  local own, all = {}, self.origins[path] or {}
+  for _, one in ipairs(all) do
+    if one.body == body then own[#own + 1] = one end
+  end
+  return #own > 0 and own or all
+end
+
+-- Which parameter of a function a name is; nil for none.
+local function parameter(body, name)
+  for k, param in ipairs(body and body.params or {}) do
+    if param.name == name and name ~= "" then return k end
+  end
+end
+
+local function add_path(self, path, body, found, depth, seen)
+  if NOWHERE[path] then return end
+  local key = path .. "\0" .. tostring(body and body.open)
+  if seen[key] or depth > MOST_DEPTH then return end
+  seen[key] = true
+  local before, k = #found, parameter(body, path)
+  for _, one in ipairs(origins_of(self, path, body)) do
+    roots_of(self, one.text, one.body, found, depth + 1, seen)
+  end
+  for _, call in ipairs(k and self.calls[body.name] or {}) do
+    if call.args[k] then roots_of(self, call.args[k], call.within, found, depth + 1, seen) end
+  end
+  local head, rest = path:match "^([%a_][%w_]*)(%..*)$"
+  local owner = head and origins_of(self, head, body)[1]
+  local other = owner and owner.text:match "^&%s*([%a_][%w_]*)$"
+  if other then add_path(self, other .. rest, body, found, depth + 1, seen) end
+  local list = head and self.aggregates[head]
+  for _, text in ipairs(list and list.list or {}) do
+    roots_of(self, text, body, found, depth + 1, seen)
+  end
+  if #found == before then found[#found + 1] = path end
+end
+
+-- What a call gives: of what it is called with, and of what the function returns.
+local function add_call(self, t, call, body, found, depth, seen)
+  local close, before = t:match(call.open), #found
+  local name = t[call.last]
+  local key = "(" .. t:text(call.at, close and close > 0 and close or call.open)
+  if seen[key] then return end
+  seen[key] = true
+  for _, text in ipairs(csource.parts(t, call.open + 1, (close or call.open) - 1)) do
+    if text:find "[%a_]" then roots_of(self, text, body, found, depth + 1, seen) end
+  end
+  for _, one in ipairs(self.bodies[name] or {}) do
+    local i = one.t:find(one.first, "return")
+    while i and i < one.last do
+      local last = value_end(one.t, i + 1)
+      if last then roots_of(self, one.t:text(i + 1, last), one, found, depth + 1, seen) end
+      i = one.t:find(i + 1, "return")
+    end
+  end
+  local owner = call.last > call.at and t:text(call.at, call.last - 2)
+  if #found == before and owner then
+    found[#found + 1] = (owner:gsub("%s+", ""):gsub("%->", "."))
+  elseif #found == before then found[#found + 1] = name .. "()" end
+end
+
+function roots_of(self, text, body, found, depth, seen)
+  local t <close> = csource.tokens(text)
+  if depth > MOST_DEPTH then return end
+  local paths, calls = paths_of(t)
+  for _, call in ipairs(calls) do add_call(self, t, call, body, found, depth, seen) end
+  if #calls > 0 and #found > 0 and not paths[1] then return end
+  for _, path in ipairs(#paths > 0 and leading(self, paths) or {}) do
+    add_path(self, path, body, found, depth, seen)
+  end
+end
+
+--- The roots of an argument: names of memory that it may lead to. None where it leads nowhere.
+---@param self HostCode
+---@param text string
+---@param body? HostFunction in which it stands
+---@return string[]
+function M.of(self, text, body)
+  local found = {}
+  roots_of(self, text, body, found, 1, {})
+  return found
+end
+
+-- Can two elements of an array of pointers be one? `b[0]` and `b[1]` cannot, nor `b[i]` and
+-- `b[1 - i]`.
+local function same_element(a, b)
+  local p, i = a:match "^(.-)%[([^%]]*)%]$"
+  local q, j = b:match "^(.-)%[([^%]]*)%]$"
+  if not p or p ~= q then return false end
+  if tonumber(i) and tonumber(j) then return tonumber(i) == tonumber(j) end
+  local function turned(one, other)
+    return other == "1-" .. one or other == "!" .. one or other == one .. "^1"
+      or other == "(" .. one .. "+1)%2" or other == one .. "+1" or other == one .. "-1"
+  end
+  return not turned(i, j) and not turned(j, i)
+end
+
+--- The root that two arguments have in common; nil where the host's code shows them to be apart.
+---@param one string[] of M.of
+---@param other string[]
+---@return string?
+function M.common(one, other)
+  for _, a in ipairs(one) do
+    for _, b in ipairs(other) do
+      if a == b or same_element(a, b) then return a end
+    end
+  end
+end
+
+return M
