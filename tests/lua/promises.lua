@@ -103,6 +103,15 @@ tap.case("one memory by another name", function()
   apart "S s; s.y = pool; s.w = z; k<<<9, 64>>>(s.y, x, s.w, n);"
   apart "thrust::device_vector<float> u(n), v(n); k<<<9, 64>>>(u.data(), x, v.data(), n);"
   apart "k<<<9, 64>>>(thrust::raw_pointer_cast(u.data()), x, raw(v.data()), n);"
+  apart("float *u = make(n), *v = make(n); k<<<9, 64>>>(u, x, v, n);",
+    "static float *make(int n) { float *m; cudaMalloc(&m, n * 4); return m; }\n")
+  apart("float *u = to(h, n), *v = to(h, n); k<<<9, 64>>>(u, x, v, n);",
+    "static float *to(float *h, int n) { float *m; cudaMalloc(&m, n * 4); return m; }\n")
+  apart("float *u = device_alloc<float>(n), *v = device_alloc<float>(n); k<<<9, 64>>>(u, x, v, n);")
+  apart("Buffer u(n), v(n); k<<<9, 64>>>(u.data(), x, v.data(), n);",
+    "struct Buffer { float *data_; float *data() { return data_; } };\n")
+  one "Buffer u(n); k<<<9, 64>>>(u.data(), x, u.data() + 3, n);"
+  one "float *u = part(0), *v = part(1); k<<<9, 64>>>(u, x, v, n);"
   apart("go(pool, z, n); go(z, pool, n);", "static void go(float *p, float *q, int n) {\n"
     .. "k<<<9, 64>>>(p, q, NULL, n); }\n")
   apart("float *y = z; k<<<9, 64>>>(y, x, pool, n);",

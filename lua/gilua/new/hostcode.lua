@@ -319,7 +319,7 @@ local function read_call(self, t, i)
   if not name:find "^cudaMalloc" then return end
   local target, body = (args[1] or ""):match "&%s*(.*)$", callers.around(self, t, i)
   self.allocations[#self.allocations + 1] = { target = target, args = args, line = t:line(i),
-    place = place_of(self, t, i),
+    place = place_of(self, t, i), body = body,
     own = body and body.t == t and locals.before(t, body.first, i) or locals.NONE }
   self.allocated[(target or ""):match "^[%a_][%w_]*" or ""] = true
   local pitch = name == "cudaMallocPitch" and (args[2] or ""):match "&%s*([%a_][%w_]*)"

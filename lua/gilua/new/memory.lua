@@ -10,6 +10,7 @@
 -- third variable. What a function does to a pointer that it is given by reference is not seen, but
 -- for CUDA's own.
 
+local callers = require "gilua.new.callers"
 local csource = require "gilua.new.csource"
 
 local M = {}
@@ -17,6 +18,7 @@ local M = {}
 local MOST_DEPTH = 12 -- pointers made of pointers
 local MOST_WORDS = 400 -- of a value
 local NOWHERE = csource.set "NULL nullptr 0"
+local FRESH = csource.set "new create empty zeros ones clone"
 local TYPES = csource.set("const volatile void char bool short int long unsigned signed float "
   .. "double auto struct static sizeof new size_t")
 -- Which argument of a call is the memory that the first gets another pointer to.
@@ -134,7 +136,7 @@ local function paths_of(t)
         local path = t:text(first, last):gsub("%s+", ""):gsub("%->", ".")
         paths[#paths + 1] = t[first - 1] == "&" and path:gsub("%[.*$", "") or path
       end
-      i = t[open] == "(" and open or last
+      i = t[open] == "(" and t:match(open) or last
     end
     i = i + 1
   end
@@ -205,28 +207,57 @@ local function add_path(self, path, body, found, depth, seen)
   if #found == before then found[#found + 1] = path end
 end
 
--- What a call gives: of what it is called with, and of what the function returns.
+-- Does a function ask for the memory that a name in it leads to?
+local function is_fresh(self, one, name)
+  for _, a in ipairs(self.allocations) do
+    if a.body == one and a.target == name then return true end
+  end
+  return FRESH[name] or false
+end
+
+-- The texts that a function returns, with a call's arguments in the place of its parameters.
+-- Without those that are memory of their own.
+local function returned(self, one, args)
+  local list, given = {}, {}
+  for k, param in ipairs(one.params) do given[param.name] = args[k] and "(" .. args[k] .. ")" end
+  local i = one.t:find(one.first, "return")
+  while i and i < one.last do
+    local last = value_end(one.t, i + 1)
+    local text = last and one.t:text(i + 1, last)
+    if text and not is_fresh(self, one, text) then
+      list[#list + 1] = callers.replaced(text, given)
+    end
+    i = one.t:find(i + 1, "return")
+  end
+  return list
+end
+
+-- What a call leads to: of an object's function the object; else what the function returns. Of one
+-- that is not known, what it is called with; nothing where its name says that it asks for memory.
 local function add_call(self, t, call, body, found, depth, seen)
-  local close, before = t:match(call.open), #found
-  local name = t[call.last]
+  local close, name = t:match(call.open), t[call.last]
   local key = "(" .. t:text(call.at, close and close > 0 and close or call.open)
   if seen[key] then return end
   seen[key] = true
-  for _, text in ipairs(csource.parts(t, call.open + 1, (close or call.open) - 1)) do
-    if text:find "[%a_]" then roots_of(self, text, body, found, depth + 1, seen) end
+  local args, before = csource.parts(t, call.open + 1, (close or call.open) - 1), #found
+  if call.last > call.at and t[call.last - 1] ~= "::" then
+    local owner = t:text(call.at, call.last - 2):gsub("%s+", ""):gsub("%->", ".")
+    return add_path(self, owner, body, found, depth + 1, seen)
   end
   for _, one in ipairs(self.bodies[name] or {}) do
-    local i = one.t:find(one.first, "return")
-    while i and i < one.last do
-      local last = value_end(one.t, i + 1)
-      if last then roots_of(self, one.t:text(i + 1, last), one, found, depth + 1, seen) end
-      i = one.t:find(i + 1, "return")
+    for _, text in ipairs(returned(self, one, args)) do
+      roots_of(self, text, body, found, depth + 1, seen)
     end
   end
-  local owner = call.last > call.at and t:text(call.at, call.last - 2)
-  if #found == before and owner then
-    found[#found + 1] = (owner:gsub("%s+", ""):gsub("%->", "."))
-  elseif #found == before then found[#found + 1] = name .. "()" end
+  if self.bodies[name] or name:lower():find "alloc" or FRESH[name] then return end
+  for _, text in ipairs(args) do
+    local u <close> = csource.tokens(text)
+    local paths, calls = paths_of(u)
+    local leads = #calls > 0
+    for _, path in ipairs(paths) do leads = leads or is_pointer(self, path, 1) or #args == 1 end
+    if leads then roots_of(self, text, body, found, depth + 1, seen) end
+  end
+  if #found == before then found[#found + 1] = name .. "()" end
 end
 
 function roots_of(self, text, body, found, depth, seen)
@@ -253,11 +284,12 @@ end
 
 -- Can two elements of an array of pointers be one? `b[0]` and `b[1]` cannot, nor `b[i]` and
 -- `b[1 - i]`.
-local function same_element(a, b)
+local function same_element(self, a, b)
   local p, i = a:match "^(.-)%[([^%]]*)%]$"
   local q, j = b:match "^(.-)%[([^%]]*)%]$"
   if not p or p ~= q then return false end
-  if tonumber(i) and tonumber(j) then return tonumber(i) == tonumber(j) end
+  local m, n = self:value(i), self:value(j)
+  if m and n then return m == n end
   local function turned(one, other)
     return other == "1-" .. one or other == "!" .. one or other == one .. "^1"
       or other == "(" .. one .. "+1)%2" or other == one .. "+1" or other == one .. "-1"
@@ -266,13 +298,14 @@ local function same_element(a, b)
 end
 
 --- The root that two arguments have in common; nil where the host's code shows them to be apart.
+---@param self HostCode
 ---@param one string[] of M.of
 ---@param other string[]
 ---@return string?
-function M.common(one, other)
+function M.common(self, one, other)
   for _, a in ipairs(one) do
     for _, b in ipairs(other) do
-      if a == b or same_element(a, b) then return a end
+      if a == b or same_element(self, a, b) then return a end
     end
   end
 end

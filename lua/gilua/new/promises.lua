@@ -54,7 +54,7 @@ local function shared(host, t, way)
     local roots = arg.count and memory.of(host, way.args[i], way.launch.body) or {}
     for _, other in ipairs(seen) do
       local at = (tablecase.is_written(arg) or tablecase.is_written(other.arg))
-        and memory.common(roots, other.roots)
+        and memory.common(host, roots, other.roots)
       if at then return other.arg.name, arg.name, at end
     end
     seen[#seen + 1] = { arg = arg, roots = roots }
