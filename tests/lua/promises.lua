@@ -118,6 +118,45 @@ tap.case("one memory by another name", function()
     "static void other(float *x, float *pool) { float *y = pool; use(y); }\n")
 end)
 
+tap.case("a kernel that has another name may be launched by that", function()
+  local function is(body, want, before)
+    local said = open("k<<<9, 64>>>(a, b, c, n);\n" .. body, RESTRICT, before)
+    tap.ok((said:find("by another name", 1, true) ~= nil) == want, body .. ": " .. said)
+  end
+  is("auto step = k; step<<<9, 48>>>(b, b, c, n);", true)
+  is("void (*f)(float *, const float *, const float *, int) = &k; f<<<9, 48>>>(a, b, c, n);", true)
+  is("void *args[] = { &a }; cudaLaunchKernel((void *)k, 9, 48, args, 0, 0);", true)
+  is("cudaLaunchKernelEx(&config, k, a, b, c, n);", true)
+  is("cudaLaunchCooperativeKernel((const void *)&k, g, b, args);", true)
+  is("run(k, a, b);", true, "template <class F> void run(F f, float *a, float *b) {\n"
+    .. "f<<<9, 48>>>(a, b, b, 5); }\n")
+  is("go<k>(a, b);", true, "template <void (*F)(float *, const float *, const float *, int)>\n"
+    .. "void go(float *a, float *b) { F<<<9, 48>>>(a, b, b, 5); }\n")
+  is("RUN(k, a, b);", true, "#define RUN(f, a, b) f<<<9, 48>>>(a, b, b, 5)\n")
+  is("STEP<<<9, 48>>>(a, b, b, 5);", true, "#define STEP k\n")
+  is("Kernel list[] = { k, k }; list[1]<<<9, 48>>>(a, b, b, 5);", true)
+  is("std::function<void()> f = [=] { use(k); };", true)
+  is("decltype(&k) f = other(); f<<<9, 48>>>(a, b, b, 5);", true)
+  is("k<<<9, 64>>>(c, b, a, n);", false)
+  is("cudaFuncSetAttribute(k, what, 9);", false)
+  is("cudaOccupancyMaxPotentialBlockSize(&m, &t, k, 0, 0);", false)
+  is("s.k = 3; s->k = 4; // k", false)
+  is("printf(\"k\");", false)
+  tap.has(open("auto step = k; step<<<9, 48>>>(b, b, c, n);", RESTRICT),
+    "line 7 launches it with `b` as both y and x", "its arguments are read")
+end)
+
+tap.case("a prototype in a header lets other files launch it", function()
+  local p = problem_of("k<<<9, 64>>>(a, b, c, n);", '#include "k.h"\n')
+  local t = p.definition.kernel_table.table
+  local folder = t.made_from.path:match "^(.*)/"
+  t.include = { folder }
+  scratch.write(folder .. "/k.h", "extern \"C\" __global__ void k(float *y, const float *x,\n"
+    .. "const float *w, int n);\n")
+  tap.is(table.concat(promises.open(p, RESTRICT), "\n"),
+    "`__restrict__`, and other files may launch k, which line 1 of k.h declares", "it is said")
+end)
+
 tap.case("any launch of the file counts, not only the first", function()
   local said = open("k<<<9, 64>>>(a, b, c, n);\nk<<<9, 64>>>(a, a, c, n);", RESTRICT)
   tap.is(said, "`__restrict__`, but line 8 launches it with `a` as both y and x", "the second")

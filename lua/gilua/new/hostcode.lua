@@ -56,6 +56,7 @@ local rounds = require "gilua.new.rounds"
 ---@field given table<string, integer> what the program is run with for some of these
 ---@field work? table { open, lookups } while a value is worked out (gilua.hostvalue)
 ---@field origins table<string, HostOrigin[]> what pointers are given (gilua.memory)
+---@field files { tokens: userdata, name?: string }[] those that were read; the headers have names
 ---@field file? string the header that is being read
 local M = {}
 M.__index = M
@@ -472,13 +473,14 @@ function M.read(text, headers, defines)
     functions = {}, dims = {}, dim_sides = {}, counted = {}, aggregates = {},
     structs = {}, types = {}, pointees = {}, launches = {}, allocations = {}, allocated = {},
     variables = {}, templates = {}, instances = {}, bodies = {}, calls = {}, sizes = {},
-    known = {}, assumed = {}, given = {}, origins = {},
+    known = {}, assumed = {}, given = {}, origins = {}, files = {},
     stores = {}, copies = {}, distributions = {} }, M)
   local files = { { name = "the file", text = text }, table.unpack(headers or {}) }
   local kept, why = branches.kept(files, defines or {})
   local tokens = {}
   for i, code in ipairs(kept) do
     tokens[i] = csource.tokens(code)
+    self.files[i] = { tokens = tokens[i], name = i > 1 and files[i].name or nil }
     instances.read_templates(self, tokens[i]) -- their calls may stand in a file before theirs
     callers.read_functions(self, tokens[i])
   end

@@ -13,6 +13,7 @@ local hostcode = require "gilua.new.hostcode"
 local launchedit = require "gilua.new.launchedit"
 local launches = require "gilua.transform.launch"
 local memory = require "gilua.new.memory"
+local othernames = require "gilua.new.othernames"
 local parts = require "gilua.new.parts"
 local settings = require "gilua.base.settings"
 local slice = require "gilua.new.slice"
@@ -257,14 +258,43 @@ local function asked(tell, promise, ...)
   tell("%s, and the file of its launches cannot be asked: %s", promise, tostring(host))
 end
 
--- All ways to all launches of a kernel.
+-- All ways to all launches of a kernel, by its own name and by those of pointers that it is
+-- assigned to.
 local function ways_to(host, kernel)
   local list = {}
-  for _, launch in ipairs(host:every_launch(kernel)) do
-    local ways = callers.ways(host, launch)
-    table.move(ways, 1, #ways, #list + 1, list)
+  local function add(name)
+    for _, launch in ipairs(host:every_launch(name)) do
+      local ways = callers.ways(host, launch)
+      table.move(ways, 1, #ways, #list + 1, list)
+    end
+  end
+  add(kernel)
+  for _, name in ipairs(settings.keys(host.launches)) do
+    for _, origin in ipairs(name ~= kernel and host.origins[name] or {}) do
+      if origin.text:find("%f[%w_]" .. kernel .. "%f[^%w_]") then add(name) break end
+    end
   end
   return list
+end
+
+-- Does a genome want another launch than the kernel has: other blocks, another grid?
+local function changes_launch(problem, genome)
+  if genome:find "block_size_" or genome:find "grid_" then return true end
+  for _, gene in ipairs(problem.grammar:genes(genome) or {}) do
+    if gene.launch then return true end
+  end
+  return false
+end
+
+-- What another name of the kernel launches is as it was, and is not read.
+local function of_names(host, kernel, what, tell)
+  for _, other in ipairs(othernames.of(host, kernel)) do
+    if other.prototype then
+      tell("%s, and other files may launch %s, which %s declares", what, kernel, other.place)
+    else
+      tell("%s, and %s may launch %s by another name: `%s`", what, other.place, kernel, other.text)
+    end
+  end
 end
 
 -- The kernel that a line of a source is in, or before.
@@ -327,10 +357,13 @@ function M.open(problem, genome)
   local arrays, words = apart(problem, genome), asked_of_block(problem, genome, t.kernel)
   local of_grid = asked_of(problem, genome, t.kernel, "grid")
   local conditions = words or of_grid
+  local changed = changes_launch(problem, genome) and "that every launch is changed with it"
   local first = arrays or bounds[1] or conditions and select(2, launches.words_apart(conditions))
+    or changed
   if not first then return list end
   local host = asked(tell, first, t, t.kernel)
   local ways = host and ways_to(host, t.kernel) or {}
+  if host then of_names(host, t.kernel, changed or first, tell) end
   if host and arrays then of_arrays(host, t, ways, arrays, tell) end
   for _, text in ipairs(host and bounds or {}) do of_bounds(host, ways, text, tell) end
   if host and words then of_blocks(host, ways, words, tell) end
