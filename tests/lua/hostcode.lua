@@ -45,6 +45,27 @@ tap.case("constants and macros", function()
   tap.is(value("int a = b; int b = a;", "a"), nil, "a circle has no value")
 end)
 
+tap.case("every way to declare a number", function()
+  for _, form in ipairs { "int z(5);", "int z{5};", "int z = {5};", "const int z(5);",
+                          "static const unsigned z(5u);", "constexpr auto z(5);", "auto z{5};",
+                          "static constexpr std::size_t z = {5};", "int w(3), z(5);",
+                          "int w(3), z{5};", "int w{3}, z(5), v{7};", "long long z(2 + 3);",
+                          "int n = 4; int z(n + 1);", "float z(5.0f);", "enum { z = 5 };",
+                          "enum Sizes { a = 4, z };", "enum { a, b, c, d, e, z };",
+                          "enum class E : int { a, z = 5 };", "enum { a = 2, b, z = a + b, c };",
+                          "enum E : unsigned char { y = 1 << 2, z };",
+                          "typedef int I; I z(5);", "using I = unsigned; I z{5};",
+                          "int z{static_cast<int>(5)};" } do
+    tap.is(value(form, "z"), 5, form)
+  end
+  tap.is(value("enum class E { a, z = 5 };", "E::z"), 5, "by its scope")
+  for _, form in ipairs { "int z(int n);", "int z(unsigned, float);", "int z(const float *x);",
+                          "int z();", "dim3 z(5);", "std::vector<int> z(5);", "run(z, 5);",
+                          "enum E z;", "int z(a, b);" } do
+    tap.is(value(form, "z"), nil, form .. " gives it no number")
+  end
+end)
+
 tap.case("functions that only compute have values", function()
   local code = [[
     template <class T> T divUp(T a, const T &b) {

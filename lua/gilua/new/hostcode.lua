@@ -177,6 +177,45 @@ local function read_side(self, t, i)
   if last then sides[t[i - 1]] = t:text(i + 1, last) end
 end
 
+-- Does a word end a type whose values are numbers?
+local function is_number_type(self, word)
+  return word == "auto" or SIZES[word or ""] ~= nil or self.types[word or ""] ~= nil
+end
+
+-- `name(value)`, `name{value}` of a declaration, with those that follow it behind commas; nothing
+-- where the brackets hold parameters of a function.
+local function initialise(self, t, at, open)
+  local close = close_of(t, open)
+  local behind = close and t[close + 1]
+  if not close or close == open + 1 or behind ~= ";" and behind ~= "," then return end
+  local text = t:text(open + 1, close - 1)
+  local is_type = t:kind(open + 1) == "name"
+    and (QUALIFIERS[t[open + 1]] or is_number_type(self, t[open + 1])) and t[open + 2] ~= "("
+  if is_type or text:find "[;{}]" or #csource.split(text) ~= 1 then return end
+  define(self, t[at], text)
+  local next_open = t[close + 3] == "(" or t[close + 3] == "{"
+  if behind == "," and t:kind(close + 2) == "name" and next_open then
+    initialise(self, t, close + 2, close + 3)
+  end
+end
+
+-- `enum { a, b = 5, c };`, with a name, a type and `class` or without.
+local function read_enum(self, t, i)
+  local open = i + 1
+  while t[open] ~= "{" and open < i + MOST_NAMES and (t:kind(open) == "name" or t[open] == ":"
+    or t[open] == "::") do
+    open = open + 1
+  end
+  local close, last = t[open] == "{" and t:match(open), nil
+  for k, text in ipairs(close and csource.parts(t, open + 1, close - 1) or {}) do
+    local name, value = text:match "^%s*([%a_][%w_]*)[^=]*=%s*(.-)%s*$"
+    name = name or text:match "^%s*([%a_][%w_]*)"
+    value = value or last and "(" .. last .. ") + 1" or k == 1 and "0"
+    if name and value then define(self, name, value) end
+    last = name
+  end
+end
+
 -- `name = value,` or `;`, `name = { list };`, `name[i] = value;`
 local function read_assignment(self, t, i)
   memory.read_assignment(self, t, i, callers.around(self, t, i))
@@ -186,6 +225,7 @@ local function read_assignment(self, t, i)
   if t:kind(i - 1) ~= "name" then return end
   read_side(self, t, i)
   local close = t[i + 1] == "{" and close_of(t, i + 1)
+  if close and is_number_type(self, t[i - 2]) then initialise(self, t, i - 1, i + 1) end
   if close and t[close + 1] == ";" and t:kind(i - 2) == "name" then
     self.aggregates[t[i - 1]] = { type = t[i - 2], list = csource.parts(t, i + 2, close - 1) }
   end
@@ -196,6 +236,9 @@ end
 
 -- `name{value};`
 local function read_braces(self, t, i)
+  if t:kind(i - 1) == "name" and is_number_type(self, t[i - 2]) then
+    initialise(self, t, i - 1, i)
+  end
   memory.read_initialiser(self, t, i, callers.around(self, t, i))
   local close = t:kind(i - 1) == "name" and close_of(t, i)
   if not close or t[close + 1] ~= ";" then return end
@@ -302,6 +345,7 @@ end
 local function read_call(self, t, i)
   local name, close = t:kind(i - 1) == "name" and t[i - 1], close_of(t, i)
   memory.read_initialiser(self, t, i, callers.around(self, t, i))
+  if name and is_number_type(self, t[i - 2]) then initialise(self, t, i - 1, i) end
   if name and close and name:find "^cu" then
     memory.read_call(self, name, csource.parts(t, i + 1, close - 1), callers.around(self, t, i))
   end
@@ -422,7 +466,7 @@ end
 local READERS = { ["++"] = read_counting, ["+="] = read_counting, ["&"] = read_address,
   ["="] = read_assignment, ["{"] = read_braces, ["*"] = read_pointer,
   ["("] = read_call, ["<<<"] = read_launch, dim3 = read_dim3, struct = read_struct,
-  class = read_struct, union = read_struct,
+  class = read_struct, union = read_struct, enum = read_enum,
   typedef = read_typedef, using = read_using, __constant__ = read_constant, ["<"] = read_angle }
 for kind in pairs(hostfills.DISTRIBUTIONS) do READERS[kind] = hostfills.read_distribution end
 
