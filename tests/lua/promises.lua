@@ -80,6 +80,9 @@ tap.case("one memory by another name", function()
   one "S s; S *p = &s; s.y = pool; k<<<9, 64>>>(p->y, x, pool, n);"
   one "S s = { pool + 1, x, pool }; k<<<9, 64>>>(s.y, x, pool, n);"
   one "float *b[3]; cudaMalloc(&b[2], 9); b[0] = b[2] + 1; k<<<9, 64>>>(b[0], x, b[2], n);"
+  one "x = pool; k<<<9, 64>>>(x, z, pool, n);"
+  one "if (n > 2) pool = x; else x = pool; k<<<9, 64>>>(x, z, pool, n);"
+  one "float *b[3]; k<<<9, 64>>>(b[1], x, b[2 - 1], n);"
   one "float *b[2] = { x, z }; k<<<9, 64>>>(b[n], z, b[m], n);"
   one "float *b[2]; b[0] = pool; b[1] = pool + 4; k<<<9, 64>>>(b[0], x, b[1], n);"
   one("k<<<9, 64>>>(at(pool, 1), x, at(pool, 0), n);",

@@ -204,7 +204,7 @@ local function add_path(self, path, body, found, depth, seen)
   for _, text in ipairs(list and list.list or {}) do
     roots_of(self, text, body, found, depth + 1, seen)
   end
-  if #found == before then found[#found + 1] = path end
+  if #found == before or self.allocated[path] then found[#found + 1] = path end
 end
 
 -- Does a function ask for the memory that a name in it leads to?
