@@ -15,6 +15,8 @@ local rooms = {
     .. "arithmetic diff roofline" },
   { "search", "evolve pieces genome select fitness minimise control configured pareto repeats "
     .. "nsga2 gevo islands propose bandit steady elites retouch sweep" },
+  { "source", "" },
+  { "facts", "" },
   { "transform", "transform" },
   { "problem", "problem place tolerance kerneltable tablerows tablecase tablecheck pointed "
     .. "arrayfills families creference expression samples own "

@@ -1,4 +1,4 @@
--- Every proposal of every transformation over the repository's own kernels, frozen: the genes, their
+-- Every proposal of every transformation over the repository's own kernels, frozen: genes, their
 -- texts, launches and promises, as one hash for each kind and file in tests/data/proposals.txt. A
 -- move of code changes none of them. Where a difference is meant, it is read, then kept:
 --

@@ -1,8 +1,8 @@
 --- accumulators: the variables that a loop does nothing with but add to (or multiply, or take the
 -- greater of), and how several of each take one's place.
 
-local effects = require "gilua.transform.effects"
-local expression = require "gilua.transform.expression"
+local effects = require "gilua.facts.effects"
+local expression = require "gilua.source.expression"
 
 local M = {}
 

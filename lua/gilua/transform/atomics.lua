@@ -7,13 +7,13 @@
 --                 end to the array's. Where nobody knows how many elements there are, a block keeps
 --                 so many, and what is added to others goes to the array at once.
 
-local affine = require "gilua.transform.affine"
+local affine = require "gilua.source.affine"
 local bodyloop = require "gilua.transform.bodyloop"
 local edit = require "gilua.transform.edit"
-local effects = require "gilua.transform.effects"
+local effects = require "gilua.facts.effects"
 local threads = require "gilua.transform.threads"
 local types = require "gilua.transform.types"
-local uniform = require "gilua.transform.uniform"
+local uniform = require "gilua.facts.uniform"
 
 local THREAD = "(threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x"
 local ADDED = { int = true, ["unsigned int"] = true, float = true, double = true,

@@ -7,9 +7,9 @@
 -- The launch changes with it, so that each thread does what another did: nothing changes but which
 -- threads are of one warp.
 
-local affine = require "gilua.transform.affine"
+local affine = require "gilua.source.affine"
 local edit = require "gilua.transform.edit"
-local effects = require "gilua.transform.effects"
+local effects = require "gilua.facts.effects"
 local threads = require "gilua.transform.threads"
 
 local OTHER = { x = "y", y = "x" }

@@ -11,10 +11,10 @@
 -- depend on the thread; that no two threads have the same is what the checked run sees. Answers say
 -- nothing of it (no `judged`): that nobody notices the loss of such a barrier is why it can go.
 
-local affine = require "gilua.transform.affine"
+local affine = require "gilua.source.affine"
 local edit = require "gilua.transform.edit"
-local effects = require "gilua.transform.effects"
-local statement = require "gilua.transform.statement"
+local effects = require "gilua.facts.effects"
+local statement = require "gilua.source.statement"
 local threads = require "gilua.transform.threads"
 
 local M = { name = "barriers", apart = true,

@@ -19,8 +19,8 @@
 --     for (; k < n; k++) if (a[k] > x) { found = k; break; }
 
 local edit = require "gilua.transform.edit"
-local effects = require "gilua.transform.effects"
-local expression = require "gilua.transform.expression"
+local effects = require "gilua.facts.effects"
+local expression = require "gilua.source.expression"
 local hoist = require "gilua.transform.hoist"
 local iterations = require "gilua.transform.iterations"
 

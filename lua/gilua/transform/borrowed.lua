@@ -11,8 +11,8 @@
 -- copied (functions that must stand before, those first that others call), announced (functions of
 -- the same file that stand behind), values (macros that are numbers) }.
 
-local effects = require "gilua.transform.effects"
-local expression = require "gilua.transform.expression"
+local effects = require "gilua.facts.effects"
+local expression = require "gilua.source.expression"
 local settings = require "gilua.base.settings"
 local uses = require "gilua.transform.uses"
 

@@ -10,12 +10,12 @@
 -- where nothing else is stored in between; another array that is may be sum[x - 1], for all that it
 -- knows.
 
-local affine = require "gilua.transform.affine"
+local affine = require "gilua.source.affine"
 local edit = require "gilua.transform.edit"
-local effects = require "gilua.transform.effects"
-local expression = require "gilua.transform.expression"
+local effects = require "gilua.facts.effects"
+local expression = require "gilua.source.expression"
 local hoist = require "gilua.transform.hoist"
-local loop_of = require "gilua.transform.loop"
+local loop_of = require "gilua.facts.loop"
 local order = require "gilua.transform.order"
 
 -- The statements of a loop's body that are done in each iteration.

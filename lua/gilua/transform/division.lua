@@ -5,10 +5,10 @@
 --   power   pow(x, 2), pow(x, 0.5) and the like are products and roots
 
 local edit = require "gilua.transform.edit"
-local effects = require "gilua.transform.effects"
-local expression = require "gilua.transform.expression"
-local loop_of = require "gilua.transform.loop"
-local statement = require "gilua.transform.statement"
+local effects = require "gilua.facts.effects"
+local expression = require "gilua.source.expression"
+local loop_of = require "gilua.facts.loop"
+local statement = require "gilua.source.statement"
 local types = require "gilua.transform.types"
 
 local ONE = { float = "1.0f", double = "1.0" }

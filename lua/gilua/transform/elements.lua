@@ -6,13 +6,13 @@
 -- iteration makes the load, if not of each thread, then of some.
 
 local edit = require "gilua.transform.edit"
-local effects = require "gilua.transform.effects"
+local effects = require "gilua.facts.effects"
 local elsewhere = require "gilua.transform.elsewhere"
-local expression = require "gilua.transform.expression"
+local expression = require "gilua.source.expression"
 local guarded = require "gilua.transform.guarded"
-local loop_of = require "gilua.transform.loop"
+local loop_of = require "gilua.facts.loop"
 local sides_of = require "gilua.transform.sides"
-local statement = require "gilua.transform.statement"
+local statement = require "gilua.source.statement"
 
 local M = {}
 
@@ -21,7 +21,7 @@ local MOST_TOKENS = 1000 -- of a loop, which is there twice afterwards
 -- ---- which loops --------------------------------------------------------------------------------
 
 --- Why no loads of a loop's iterations can be made before these; nil where they can.
----@param loop table of gilua.transform.loop
+---@param loop table of gilua.facts.loop
 ---@return string?
 function M.refusal(loop)
   if loop.breaks or loop.leaves then return "it is left in another way" end
@@ -145,7 +145,7 @@ local function element(way, access)
 end
 
 --- The elements of each iteration that one thread can load for others.
----@param loop table of gilua.transform.loop
+---@param loop table of gilua.facts.loop
 ---@param uniform table<string, true> names that are the same in all of these threads
 ---@param differs fun(sides: table): boolean is what has these sides another for some of them?
 ---@param take fun(access: table, type: string, sides: table): table? what else is known of one, and

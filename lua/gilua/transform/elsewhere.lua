@@ -8,7 +8,7 @@
 -- For `b[at]`, of `int at = k * n + col`, text is `b[at_of]`, and before has one line,
 -- `const int at_of = (k_from + part) * n + col;`.
 
-local effects = require "gilua.transform.effects"
+local effects = require "gilua.facts.effects"
 local sides = require "gilua.transform.sides"
 
 local M = {}

@@ -9,8 +9,8 @@
 -- variable, in what is assigned to it.
 
 local edit = require "gilua.transform.edit"
-local effects = require "gilua.transform.effects"
-local expression = require "gilua.transform.expression"
+local effects = require "gilua.facts.effects"
+local expression = require "gilua.source.expression"
 
 local FLOATED = {}
 for name in ("fabs sqrt rsqrt cbrt rcbrt exp exp2 exp10 expm1 log log2 log10 log1p sin cos tan "

@@ -1,8 +1,8 @@
---- forms: indices as sums of products (gilua.transform.affine), taken apart: what is a multiple of
+--- forms: indices as sums of products (gilua.source.affine), taken apart: what is a multiple of
 -- a name, what is left, and how a person would write it.
 
-local affine = require "gilua.transform.affine"
-local effects = require "gilua.transform.effects"
+local affine = require "gilua.source.affine"
+local effects = require "gilua.facts.effects"
 local sides_of = require "gilua.transform.sides"
 
 local M = {}

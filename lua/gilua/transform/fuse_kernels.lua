@@ -15,7 +15,7 @@
 -- other as arguments do, so that a launch can be given both.
 
 local edit = require "gilua.transform.edit"
-local effects = require "gilua.transform.effects"
+local effects = require "gilua.facts.effects"
 local types = require "gilua.transform.types"
 
 local BYTES = { char = 1, bool = 1, short = 2, int = 4, float = 4, ["unsigned int"] = 4, long = 8,

@@ -5,8 +5,8 @@
 -- Any number of blocks is right there, and the host often launches too few to fill the GPU. The
 -- source stays as it is; the launch changes.
 
-local affine = require "gilua.transform.affine"
-local effects = require "gilua.transform.effects"
+local affine = require "gilua.source.affine"
+local effects = require "gilua.facts.effects"
 local threads = require "gilua.transform.threads"
 
 local OF_GRID = { blockIdx = true, gridDim = true }

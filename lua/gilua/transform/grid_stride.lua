@@ -3,8 +3,8 @@
 
 local bodyloop = require "gilua.transform.bodyloop"
 local edit = require "gilua.transform.edit"
-local effects = require "gilua.transform.effects"
-local expression = require "gilua.transform.expression"
+local effects = require "gilua.facts.effects"
+local expression = require "gilua.source.expression"
 local threads = require "gilua.transform.threads"
 
 local BLOCKS = { "132", "264", "528", "1056" } -- one, two, four and eight for each SM of an H200

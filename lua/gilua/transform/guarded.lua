@@ -17,8 +17,8 @@
 -- changes but for the place itself, and returns which lines stand deeper then
 -- (gilua.transform.transform), and the variable's name.
 
-local effects = require "gilua.transform.effects"
-local expression = require "gilua.transform.expression"
+local effects = require "gilua.facts.effects"
+local expression = require "gilua.source.expression"
 local sides = require "gilua.transform.sides"
 local types = require "gilua.transform.types"
 

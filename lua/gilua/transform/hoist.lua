@@ -6,10 +6,10 @@
 -- makes are taken, so that no address is touched that was not.
 
 local edit = require "gilua.transform.edit"
-local effects = require "gilua.transform.effects"
-local expression = require "gilua.transform.expression"
-local loop_of = require "gilua.transform.loop"
-local statement = require "gilua.transform.statement"
+local effects = require "gilua.facts.effects"
+local expression = require "gilua.source.expression"
+local loop_of = require "gilua.facts.loop"
+local statement = require "gilua.source.statement"
 
 local M = { name = "hoist", apart = true,
   doc = "Loads that are the same in each iteration of a loop, made once before it." }

@@ -10,7 +10,7 @@
 -- a sign too.
 
 local edit = require "gilua.transform.edit"
-local loop_of = require "gilua.transform.loop"
+local loop_of = require "gilua.facts.loop"
 local types = require "gilua.transform.types"
 
 local M = {}
@@ -159,7 +159,7 @@ end
 
 --- The tokens of the loop's variable in its body; nil and why where several iterations cannot be
 --- written out.
----@param loop table of gilua.transform.loop
+---@param loop table of gilua.facts.loop
 ---@param factor integer how many
 ---@param most? integer tokens of all copies together
 function M.tokens(loop, factor, most)

@@ -12,8 +12,8 @@
 -- be read where the heads of loops and the conditions above tell them from it: y[j] with j < i.
 
 local edit = require "gilua.transform.edit"
-local effects = require "gilua.transform.effects"
-local loop_of = require "gilua.transform.loop"
+local effects = require "gilua.facts.effects"
+local loop_of = require "gilua.facts.loop"
 local ranges = require "gilua.transform.ranges"
 
 local function all_invariant(loop, indices)
@@ -77,7 +77,7 @@ local function is_alone(loop, element)
 end
 
 --- The elements that a loop can keep: { text, type, base, accesses }.
----@param loop table of gilua.transform.loop
+---@param loop table of gilua.facts.loop
 local function kept(loop)
   local list = {}
   for _, element in ipairs((elements(loop))) do

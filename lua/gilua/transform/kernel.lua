@@ -26,21 +26,21 @@
 --                which it is an element, where each of its bodies is a[…]) }
 --   functions    list, in the file's order, of those for the GPU, see below; by_name
 --   numbers      name -> tree: what `constexpr int NAME = …;` outside of functions gives it
---   loops        list of all their loops (gilua.transform.loop says what is in one)
+--   loops        list of all their loops (gilua.facts.loop says what is in one)
 --   why          nil, or why nothing was read (the text is too long)
 --
 -- A function: { name, kind = "kernel" | "device", is_entry, line, last_line, params, body (a
 -- statement; nil where it is not understood), statements (all, by where they begin), loops,
 -- variables (name -> list of declarations), addressed (name -> true: a pointer may lead there) }.
--- Statements are those of gilua.transform.statement, expressions those of
--- gilua.transform.expression, effects those of gilua.transform.effects, edits those of
+-- Statements are those of gilua.source.statement, expressions those of
+-- gilua.source.expression, effects those of gilua.facts.effects, edits those of
 -- gilua.transform.edit.
 
 local core = require "gilua.core"
-local effects = require "gilua.transform.effects"
-local expression = require "gilua.transform.expression"
-local loops = require "gilua.transform.loop"
-local statement = require "gilua.transform.statement"
+local effects = require "gilua.facts.effects"
+local expression = require "gilua.source.expression"
+local loops = require "gilua.facts.loop"
+local statement = require "gilua.source.statement"
 
 local M = {}
 

@@ -8,10 +8,10 @@
 -- What of two variables that go along one tells the other, as in a softmax in one pass, may come to
 -- the same however a row is shared out, or not: that is promised.
 
-local effects = require "gilua.transform.effects"
-local expression = require "gilua.transform.expression"
+local effects = require "gilua.facts.effects"
+local expression = require "gilua.source.expression"
 local settings = require "gilua.base.settings"
-local statement = require "gilua.transform.statement"
+local statement = require "gilua.source.statement"
 
 local M = {}
 

@@ -8,11 +8,11 @@
 --
 -- Of the greatest and the least that does not matter, but what one lane alone does to its own.
 
-local effects = require "gilua.transform.effects"
-local expression = require "gilua.transform.expression"
+local effects = require "gilua.facts.effects"
+local expression = require "gilua.source.expression"
 local rowteams = require "gilua.transform.rowteams"
 local settings = require "gilua.base.settings"
-local statement = require "gilua.transform.statement"
+local statement = require "gilua.source.statement"
 
 local M = {}
 

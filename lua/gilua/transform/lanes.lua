@@ -20,8 +20,8 @@
 --     s += __shfl_sync(0xffffffffu, part, 31);
 --   }
 
-local effects = require "gilua.transform.effects"
-local loop_of = require "gilua.transform.loop"
+local effects = require "gilua.facts.effects"
+local loop_of = require "gilua.facts.loop"
 local threads = require "gilua.transform.threads"
 
 local M = {}

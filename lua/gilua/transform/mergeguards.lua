@@ -7,10 +7,10 @@
 -- so); each `if` of threads with a loop in it; and of a team (gilua.transform.teams) such an `if`
 -- that is done for all of it, as those without work do what the first one does and store nothing.
 
-local blockwise = require "gilua.transform.blockwise"
-local effects = require "gilua.transform.effects"
-local expression = require "gilua.transform.expression"
-local statement = require "gilua.transform.statement"
+local blockwise = require "gilua.facts.blockwise"
+local effects = require "gilua.facts.effects"
+local expression = require "gilua.source.expression"
+local statement = require "gilua.source.statement"
 
 local M = {}
 

@@ -2,11 +2,11 @@
 -- (gilua.transform.merging): which statements are done for each of them, in groups, the others once
 -- for all, and which names are there for each.
 
-local blockwise = require "gilua.transform.blockwise"
-local effects = require "gilua.transform.effects"
+local blockwise = require "gilua.facts.blockwise"
+local effects = require "gilua.facts.effects"
 local grid_size = require "gilua.transform.grid_size"
 local mergeguards = require "gilua.transform.mergeguards"
-local statement = require "gilua.transform.statement"
+local statement = require "gilua.source.statement"
 local teams = require "gilua.transform.teams"
 local threads = require "gilua.transform.threads"
 

@@ -14,7 +14,7 @@
 --
 -- The loops over them are unrolled, so are those around them of few iterations, which the compiler
 -- unrolls as long as less is in them: what one block loads in an iteration and the next in another
--- is loaded once. What is a block's own (gilua.transform.blockwise) is there once for each: names
+-- is loaded once. What is a block's own (gilua.facts.blockwise) is there once for each: names
 -- are references to them, so that statements, and macros in them, stay as they are. A condition
 -- around all the work (`if (i < n)`) is asked for all; where it does not hold for one, the blocks'
 -- work is done one after the other, as it was. Of threads, that is so of each `if` with a loop in
@@ -34,13 +34,13 @@
 --                                                    }
 
 local edit = require "gilua.transform.edit"
-local effects = require "gilua.transform.effects"
+local effects = require "gilua.facts.effects"
 local guarded = require "gilua.transform.guarded"
-local loop_of = require "gilua.transform.loop"
+local loop_of = require "gilua.facts.loop"
 local mergeplan = require "gilua.transform.mergeplan"
 local settings = require "gilua.base.settings"
 local sides_of = require "gilua.transform.sides"
-local statement = require "gilua.transform.statement"
+local statement = require "gilua.source.statement"
 local teams = require "gilua.transform.teams"
 local threads = require "gilua.transform.threads"
 

@@ -6,7 +6,7 @@
 -- all numbers fit, the answers say.
 
 local edit = require "gilua.transform.edit"
-local effects = require "gilua.transform.effects"
+local effects = require "gilua.facts.effects"
 local types = require "gilua.transform.types"
 
 local NARROW = { long = "int", ["long long"] = "int", ptrdiff_t = "int", intptr_t = "int",

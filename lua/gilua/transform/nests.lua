@@ -4,8 +4,8 @@
 --   unswitch  a condition in a loop that does not change there is asked once: two loops
 
 local edit = require "gilua.transform.edit"
-local effects = require "gilua.transform.effects"
-local loop_of = require "gilua.transform.loop"
+local effects = require "gilua.facts.effects"
+local loop_of = require "gilua.facts.loop"
 local order = require "gilua.transform.order"
 
 local function finder(fits)

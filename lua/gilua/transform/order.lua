@@ -4,9 +4,9 @@
 -- it where it is a sum of which nothing but the loop's variable changes; where k changes too, of
 -- a[i + k] nothing is known.
 
-local affine = require "gilua.transform.affine"
-local effects = require "gilua.transform.effects"
-local loop_of = require "gilua.transform.loop"
+local affine = require "gilua.source.affine"
+local effects = require "gilua.facts.effects"
+local loop_of = require "gilua.facts.loop"
 
 local M = {}
 

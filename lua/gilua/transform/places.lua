@@ -1,10 +1,10 @@
 --- places: which thread of a block an element belongs to, and under which conditions it is read or
 -- written.
 
-local expression = require "gilua.transform.expression"
+local expression = require "gilua.source.expression"
 local forms = require "gilua.transform.forms"
 local sides_of = require "gilua.transform.sides"
-local statement = require "gilua.transform.statement"
+local statement = require "gilua.source.statement"
 
 local M = {}
 

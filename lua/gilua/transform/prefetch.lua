@@ -13,7 +13,7 @@
 -- of the kernel writes is loaded early.
 
 local edit = require "gilua.transform.edit"
-local effects = require "gilua.transform.effects"
+local effects = require "gilua.facts.effects"
 local iterations = require "gilua.transform.iterations"
 local types = require "gilua.transform.types"
 

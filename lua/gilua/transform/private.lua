@@ -9,7 +9,7 @@
 -- All of a kernel's such arrays at once; the barriers stay (barriers.lua).
 
 local edit = require "gilua.transform.edit"
-local effects = require "gilua.transform.effects"
+local effects = require "gilua.facts.effects"
 local threads = require "gilua.transform.threads"
 
 -- The sides along which a kernel's threads differ.

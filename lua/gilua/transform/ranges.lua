@@ -1,12 +1,12 @@
 -- ranges: what is known of how far apart two indices are where a loop's body runs: from the loop's
 -- head, the heads of those around it, and the conditions above it.
 --
--- A fact is a form (gilua.transform.affine) that is at least so much: for (j = s; j < i; j++) below
+-- A fact is a form (gilua.source.affine) that is at least so much: for (j = s; j < i; j++) below
 -- `if (t > i)` says i - j >= 1, j - s >= 0 and t - i >= 1. Two indices are apart where facts, one
 -- or two of them together, say that their difference is 1 or more.
 
-local affine = require "gilua.transform.affine"
-local effects = require "gilua.transform.effects"
+local affine = require "gilua.source.affine"
+local effects = require "gilua.facts.effects"
 
 local M = {}
 

@@ -17,16 +17,16 @@
 -- once for such n, behind a question. A loop whose variable runs over the end of its type is taken
 -- for one that nobody wrote.
 
-local affine = require "gilua.transform.affine"
+local affine = require "gilua.source.affine"
 local edit = require "gilua.transform.edit"
-local effects = require "gilua.transform.effects"
-local expression = require "gilua.transform.expression"
-local loop_of = require "gilua.transform.loop"
+local effects = require "gilua.facts.effects"
+local expression = require "gilua.source.expression"
+local loop_of = require "gilua.facts.loop"
 local sides = require "gilua.transform.sides"
 local signs = require "gilua.transform.signs"
-local statement = require "gilua.transform.statement"
+local statement = require "gilua.source.statement"
 local types = require "gilua.transform.types"
-local uniform = require "gilua.transform.uniform"
+local uniform = require "gilua.facts.uniform"
 
 local LEVEL = "    "
 local MOST_TOKENS = 2000 -- of a loop that is there twice

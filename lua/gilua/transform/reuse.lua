@@ -5,9 +5,9 @@
 -- writes to the array or to what the index is made of.
 
 local edit = require "gilua.transform.edit"
-local effects = require "gilua.transform.effects"
+local effects = require "gilua.facts.effects"
 local hoist = require "gilua.transform.hoist"
-local loop_of = require "gilua.transform.loop"
+local loop_of = require "gilua.facts.loop"
 
 -- The loads of a statement that are surely made where it begins, and all its others: nodes.
 local function loads_of(fn, s)

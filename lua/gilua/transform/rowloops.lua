@@ -6,10 +6,10 @@
 -- is by then, a running one, which several threads have together all the while. Everything outside
 -- of these loops is done by all threads alike, but for what they write, which one of them does.
 
-local effects = require "gilua.transform.effects"
-local loops = require "gilua.transform.loop"
+local effects = require "gilua.facts.effects"
+local loops = require "gilua.facts.loop"
 local order = require "gilua.transform.order"
-local statement = require "gilua.transform.statement"
+local statement = require "gilua.source.statement"
 local types = require "gilua.transform.types"
 
 local M = {}

@@ -7,16 +7,16 @@
 --   local places, why = rowplaces.of(fn)
 --   places.changes, places.drops     what becomes of tokens and statements for n lanes
 
-local affine = require "gilua.transform.affine"
+local affine = require "gilua.source.affine"
 local copies = require "gilua.transform.copies"
-local effects = require "gilua.transform.effects"
+local effects = require "gilua.facts.effects"
 local exchange = require "gilua.transform.exchange"
-local expression = require "gilua.transform.expression"
+local expression = require "gilua.source.expression"
 local laneloops = require "gilua.transform.laneloops"
 local laneparts = require "gilua.transform.laneparts"
 local rowteams = require "gilua.transform.rowteams"
 local settings = require "gilua.base.settings"
-local statement = require "gilua.transform.statement"
+local statement = require "gilua.source.statement"
 local teams = require "gilua.transform.teams"
 local threads = require "gilua.transform.threads"
 

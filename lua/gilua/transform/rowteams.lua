@@ -17,8 +17,8 @@
 --   local known = rowteams.new(fn.kernel, 32, false)
 --   known:is_lane(fn, tree)
 
-local affine = require "gilua.transform.affine"
-local expression = require "gilua.transform.expression"
+local affine = require "gilua.source.affine"
+local expression = require "gilua.source.expression"
 local forms = require "gilua.transform.forms"
 local sides_of = require "gilua.transform.sides"
 local threads = require "gilua.transform.threads"

@@ -23,12 +23,12 @@
 -- goes where its variables are from.
 
 local edit = require "gilua.transform.edit"
-local effects = require "gilua.transform.effects"
+local effects = require "gilua.facts.effects"
 local guarded = require "gilua.transform.guarded"
 local order = require "gilua.transform.order"
 local sides = require "gilua.transform.sides"
 local split = require "gilua.transform.split"
-local statement = require "gilua.transform.statement"
+local statement = require "gilua.source.statement"
 local threads = require "gilua.transform.threads"
 
 local M = { name = "sections", first = true, apart = true,

@@ -23,14 +23,14 @@
 local edit = require "gilua.transform.edit"
 local elements = require "gilua.transform.elements"
 local elsewhere = require "gilua.transform.elsewhere"
-local expression = require "gilua.transform.expression"
+local expression = require "gilua.source.expression"
 local forms = require "gilua.transform.forms"
 local guarded = require "gilua.transform.guarded"
 local iterations = require "gilua.transform.iterations"
-local loop_of = require "gilua.transform.loop"
+local loop_of = require "gilua.facts.loop"
 local settings = require "gilua.base.settings"
 local sides_of = require "gilua.transform.sides"
-local statement = require "gilua.transform.statement"
+local statement = require "gilua.source.statement"
 local types = require "gilua.transform.types"
 
 local LANES = 32

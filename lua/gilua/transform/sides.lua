@@ -4,8 +4,8 @@
 -- the block have the same. A name is followed to where it is declared, if it keeps that value.
 -- What is loaded, called or assigned again is "not known": nil.
 
-local affine = require "gilua.transform.affine"
-local effects = require "gilua.transform.effects"
+local affine = require "gilua.source.affine"
+local effects = require "gilua.facts.effects"
 local threads = require "gilua.transform.threads"
 
 local M = {}

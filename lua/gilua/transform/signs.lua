@@ -1,6 +1,6 @@
 --- signs: which whole numbers the words say to be not below zero, or above it.
 
-local affine = require "gilua.transform.affine"
+local affine = require "gilua.source.affine"
 local sides = require "gilua.transform.sides"
 local types = require "gilua.transform.types"
 

@@ -13,7 +13,7 @@
 -- launches that it knows, whatever their size.
 
 local edit = require "gilua.transform.edit"
-local effects = require "gilua.transform.effects"
+local effects = require "gilua.facts.effects"
 local types = require "gilua.transform.types"
 
 local LEVEL = "    "

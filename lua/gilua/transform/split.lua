@@ -6,7 +6,7 @@
 -- from one part to the other.
 
 local edit = require "gilua.transform.edit"
-local effects = require "gilua.transform.effects"
+local effects = require "gilua.facts.effects"
 local order = require "gilua.transform.order"
 
 local M = { name = "split", apart = true,

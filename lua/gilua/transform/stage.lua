@@ -18,16 +18,16 @@
 -- loaded where those hold that say where it lies. What the loop updates in memory stays in a
 -- variable.
 
-local affine = require "gilua.transform.affine"
+local affine = require "gilua.source.affine"
 local edit = require "gilua.transform.edit"
-local effects = require "gilua.transform.effects"
+local effects = require "gilua.facts.effects"
 local elements = require "gilua.transform.elements"
 local elsewhere = require "gilua.transform.elsewhere"
 local guarded = require "gilua.transform.guarded"
 local keep = require "gilua.transform.keep"
-local loop_of = require "gilua.transform.loop"
+local loop_of = require "gilua.facts.loop"
 local sides_of = require "gilua.transform.sides"
-local statement = require "gilua.transform.statement"
+local statement = require "gilua.source.statement"
 local types = require "gilua.transform.types"
 
 local put = elements.put

@@ -8,7 +8,7 @@
 -- called by it, and only what is divided by the same name is a number of it. Of neighbours that
 -- become one each team is that, of which they are part.
 
-local expression = require "gilua.transform.expression"
+local expression = require "gilua.source.expression"
 local sides_of = require "gilua.transform.sides"
 local threads = require "gilua.transform.threads"
 

@@ -1,9 +1,9 @@
 -- threads: how a kernel says which of the items is a thread's own, and what keeps threads without
 -- one from doing anything: what a transformation of its geometry must know.
 
-local effects = require "gilua.transform.effects"
-local expression = require "gilua.transform.expression"
-local statement = require "gilua.transform.statement"
+local effects = require "gilua.facts.effects"
+local expression = require "gilua.source.expression"
+local statement = require "gilua.source.statement"
 
 local M = {}
 

@@ -13,9 +13,9 @@
 
 local borrowed = require "gilua.transform.borrowed"
 local edit = require "gilua.transform.edit"
-local expression = require "gilua.transform.expression"
+local expression = require "gilua.source.expression"
 local settings = require "gilua.base.settings"
-local statement = require "gilua.transform.statement"
+local statement = require "gilua.source.statement"
 local types = require "gilua.transform.types"
 local uses = require "gilua.transform.uses"
 

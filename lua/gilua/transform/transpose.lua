@@ -18,7 +18,7 @@
 -- is the same for all threads.
 
 local edit = require "gilua.transform.edit"
-local effects = require "gilua.transform.effects"
+local effects = require "gilua.facts.effects"
 local elsewhere = require "gilua.transform.elsewhere"
 local forms = require "gilua.transform.forms"
 local guarded = require "gilua.transform.guarded"

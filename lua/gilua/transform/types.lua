@@ -1,6 +1,6 @@
 --- types: the type of an expression, where the words tell it.
 
-local affine = require "gilua.transform.affine"
+local affine = require "gilua.source.affine"
 
 local M = {}
 
@@ -67,7 +67,7 @@ local function of_call(fn, node)
   if (name == "min" or name == "max") and #node.args == 2 then
     return wider(M.of(fn, node.args[1]), M.of(fn, node.args[2]))
   end
-  local effects = require "gilua.transform.effects"
+  local effects = require "gilua.facts.effects"
   if name:match(FLOATS) and effects.is_pure(name:match(FLOATS)) then return "float" end
 end
 

@@ -9,9 +9,9 @@
 -- Right where neither number is below 0; what the words do not say of it is promised.
 
 local edit = require "gilua.transform.edit"
-local expression = require "gilua.transform.expression"
+local expression = require "gilua.source.expression"
 local signs = require "gilua.transform.signs"
-local statement = require "gilua.transform.statement"
+local statement = require "gilua.source.statement"
 local types = require "gilua.transform.types"
 
 local UNSIGNED = { int = "unsigned int", long = "unsigned long",

@@ -5,8 +5,8 @@
 --
 -- The words tell it: what a call does, and what is behind a macro, is not asked.
 
-local expression = require "gilua.transform.expression"
-local statement = require "gilua.transform.statement"
+local expression = require "gilua.source.expression"
+local statement = require "gilua.source.statement"
 local types = require "gilua.transform.types"
 
 local M = {}

@@ -12,8 +12,8 @@
 -- and where the other arrays are not there then, it goes on so.
 
 local accumulators = require "gilua.transform.accumulators"
-local affine = require "gilua.transform.affine"
-local effects = require "gilua.transform.effects"
+local affine = require "gilua.source.affine"
+local effects = require "gilua.facts.effects"
 local iterations = require "gilua.transform.iterations"
 local types = require "gilua.transform.types"
 

@@ -15,16 +15,16 @@
 -- a variable meanwhile. Where memory is written lanes wait for each other, before and behind.
 
 local edit = require "gilua.transform.edit"
-local effects = require "gilua.transform.effects"
+local effects = require "gilua.facts.effects"
 local forms = require "gilua.transform.forms"
 local guarded = require "gilua.transform.guarded"
 local registers = require "gilua.transform.registers"
 local rowloops = require "gilua.transform.rowloops"
 local settings = require "gilua.base.settings"
-local statement = require "gilua.transform.statement"
+local statement = require "gilua.source.statement"
 local threads = require "gilua.transform.threads"
 local together = require "gilua.transform.lanes"
-local uniform = require "gilua.transform.uniform"
+local uniform = require "gilua.facts.uniform"
 
 local LANES = 32
 local WAIT = "__syncwarp();"

@@ -3,7 +3,7 @@
 -- short rows fill the GPU.
 
 local edit = require "gilua.transform.edit"
-local effects = require "gilua.transform.effects"
+local effects = require "gilua.facts.effects"
 local guarded = require "gilua.transform.guarded"
 local registers = require "gilua.transform.registers"
 local rowloops = require "gilua.transform.rowloops"

@@ -16,11 +16,11 @@
 -- the latter a power of two.
 
 local edit = require "gilua.transform.edit"
-local effects = require "gilua.transform.effects"
-local statement = require "gilua.transform.statement"
+local effects = require "gilua.facts.effects"
+local statement = require "gilua.source.statement"
 local threads = require "gilua.transform.threads"
 local types = require "gilua.transform.types"
-local uniform = require "gilua.transform.uniform"
+local uniform = require "gilua.facts.uniform"
 
 local function is_name(node, name) return node and node.kind == "name" and node.text == name end
 

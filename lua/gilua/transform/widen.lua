@@ -8,8 +8,8 @@
 -- count items across blocks would do others.
 
 local edit = require "gilua.transform.edit"
-local effects = require "gilua.transform.effects"
-local expression = require "gilua.transform.expression"
+local effects = require "gilua.facts.effects"
+local expression = require "gilua.source.expression"
 local threads = require "gilua.transform.threads"
 
 local FACTORS = { 2, 4, 8 }

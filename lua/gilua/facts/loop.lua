@@ -17,10 +17,10 @@
 -- `simple` is: counted, invariant, balanced, the variable is only the head's, nothing but the head
 -- ends it, nothing opaque.
 
-local affine = require "gilua.transform.affine"
-local effects = require "gilua.transform.effects"
-local expression = require "gilua.transform.expression"
-local statement = require "gilua.transform.statement"
+local affine = require "gilua.source.affine"
+local effects = require "gilua.facts.effects"
+local expression = require "gilua.source.expression"
+local statement = require "gilua.source.statement"
 
 local M = {}
 

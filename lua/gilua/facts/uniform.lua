@@ -5,8 +5,8 @@
 -- but for elements that nothing writes at a place that does not vary. Scalar parameters, blockIdx,
 -- constants do not.
 
-local effects = require "gilua.transform.effects"
-local statement = require "gilua.transform.statement"
+local effects = require "gilua.facts.effects"
+local statement = require "gilua.source.statement"
 
 local M = {}
 

@@ -4,7 +4,7 @@
 -- the constant. 4 * i + n * j - 1 is { i = 4, ["j*n"] = 1, [""] = -1 }. What is neither sum nor
 -- product is a factor of its own, by its words. Casts between integers are taken for nothing.
 
-local expression = require "gilua.transform.expression"
+local expression = require "gilua.source.expression"
 
 local M = {}
 

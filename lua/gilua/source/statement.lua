@@ -20,7 +20,7 @@
 --
 -- A body whose blocks cannot be told (a #if parts an `if` from its statement) has no tree.
 
-local expression = require "gilua.transform.expression"
+local expression = require "gilua.source.expression"
 local settings = require "gilua.base.settings"
 
 local M = {}

@@ -12,9 +12,9 @@
 -- Two arrays that come in as different parameters are taken for different memory: what a mutant
 -- does is judged by its answers, and arrays that overlap are rare.
 
-local expression = require "gilua.transform.expression"
+local expression = require "gilua.source.expression"
 local settings = require "gilua.base.settings"
-local statement = require "gilua.transform.statement"
+local statement = require "gilua.source.statement"
 
 local M = {}
 

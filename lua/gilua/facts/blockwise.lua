@@ -14,7 +14,7 @@
 -- only those of the same 32 are asked about, which warp they are in (`threadIdx.x / 32`) is the
 -- same for all.
 
-local effects = require "gilua.transform.effects"
+local effects = require "gilua.facts.effects"
 
 local M = {}
 
