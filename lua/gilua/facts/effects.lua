@@ -9,10 +9,11 @@
 --   barrier  threads wait for each other; memory may change there
 --   warp     lanes exchange values or votes
 --
--- Two arrays that come in as different parameters are taken for different memory: what a mutant
--- does is judged by its answers, and arrays that overlap are rare.
+-- `asks` are the built-in variables that functions of the file ask for, which are called. Whether two
+-- accesses are of different memory is a fact of its own (gilua.facts.apart).
 
 local expression = require "gilua.source.expression"
+local memory_of = require "gilua.facts.memory_of"
 local settings = require "gilua.base.settings"
 local statement = require "gilua.source.statement"
 
@@ -89,8 +90,11 @@ local function see_macro(out, name, token)
   for _, word in ipairs(macro.names) do
     add(out.reads, word, token)
     local d = out.fn:declaration(word, token)
-    if macro.indexes and (not d or d.pointer > 0 or #d.extents > 0) then
-      out.accesses[#out.accesses + 1] = { base = word, root = out.fn:root(word, token),
+    local known = d or out.fn.kernel.globals[word]
+    local is_array = not known and out.fn.kernel.indexed[word]
+      or known and (known.pointer > 0 or #known.extents > 0 or not memory_of.is_number(known))
+    if macro.indexes and is_array then
+      out.accesses[#out.accesses + 1] = { base = word, root = memory_of.of(out.fn, word, token),
                                           read = true, macro = name, token = token }
     end
   end
@@ -120,41 +124,32 @@ local function see_name(out, node, mode)
   local d = out.fn:declaration(name, node.token)
   local array = M.element_of(out.fn, d)
   if array then see_access(out, array, nil, mode, node) end
+  local is_elsewhere = d and d.reference and not d.parameter and not array
+  if is_elsewhere then see_access(out, name, nil, mode, node) end
   if mode == "read" then return end
   if d and d.reference and not array then out.opaque = true end
   if mode == "address" then out.addresses[name] = true end
   add(out.writes, name, node.token)
 end
 
--- Is what is accessed behind a pointer that an array of the function holds, or something with
--- members? More indices than the array has go there.
-local function is_behind(fn, base, indices, token)
-  local d = base and fn:declaration(base, token)
-  if not d or not indices then return false end
-  local array = M.element_of(fn, d)
-  if array then return fn:holds_pointers(array, token) end
-  return #d.extents > 0 and #indices > #d.extents and fn:holds_pointers(base, token)
-end
-
-function see_access(out, base, indices, mode, node, extra)
-  local is_far = is_behind(out.fn, base, indices, node.first)
+local function add_access(out, base, root, indices, mode, node, extra)
   local access = {
-    base = base, root = base and not is_far and out.fn:root(base, node.first) or nil,
-    indices = indices, read = mode ~= "write", write = mode ~= "read", node = node,
-    token = node.first, mode = mode,
+    base = base, root = root, indices = indices, read = mode ~= "write", write = mode ~= "read",
+    node = node, token = node.first, mode = mode,
   }
   for key, value in pairs(extra or {}) do access[key] = value end
   if mode == "address" then access.escapes = true end
   out.accesses[#out.accesses + 1] = access
 end
 
+function see_access(out, base, indices, mode, node, extra)
+  local root = memory_of.of(out.fn, base, node.first, indices and #indices)
+  add_access(out, base, root, indices, mode, node, extra)
+end
+
 -- An access through a pointer that is an expression, at a place that is not known.
 local function see_through(out, pointer, mode, node, extra)
-  local name = M.root_name(pointer)
-  if name and M.is_held(pointer) and out.fn:holds_pointers(name, node.first, true) then
-    name = nil
-  end
-  see_access(out, name, nil, mode, node, extra)
+  add_access(out, M.root_name(pointer), memory_of.target(out.fn, pointer), nil, mode, node, extra)
 end
 
 -- The name that a chain of [ ] begins with, and the indices, outermost first; nil without a name.
@@ -183,6 +178,7 @@ local function see_target(out, node, mode, extra)
   local a = node.kind == "cast" and node.a or node
   local base, index = a, nil
   if a.kind == "binary" and a.op == "+" then base, index = a.a, a.b end
+  if index and memory_of.is_offset(out.fn, base) then base, index = index, base end
   see(out, a, "read")
   if node.kind ~= "cast" and base.kind == "name" and not out.fn.kernel.macros[base.text] then
     see_access(out, base.text, { index or { kind = "number", text = "0", first = a.first,
@@ -192,13 +188,7 @@ local function see_target(out, node, mode, extra)
   end
 end
 
---- Is a pointer one that an element or a member holds?
-function M.is_held(tree)
-  while tree.kind == "cast" or tree.kind == "binary" do tree = tree.a end
-  return tree.kind == "index" or tree.kind == "member"
-end
-
---- The name of the array that an expression points into: p of p, p + i, (float4 *)p, &p[i].
+--- The name that an expression of a pointer begins with: p of p, p + i, (float4 *)p, &p[i].
 function M.root_name(node)
   if node.kind == "name" then return node.text end
   if node.kind == "cast" or node.kind == "index" or node.kind == "member" then
@@ -247,10 +237,11 @@ local function see_function(out, fn, node)
   for _, flag in ipairs { "opaque", "barrier", "warp" } do
     if summary[flag] then out[flag] = true end
   end
+  for name in pairs(summary.asks) do out.asks[name] = true end
   for i, p in ipairs(fn.params) do
     local used = summary.params[p.name]
     local arg = node.args[i]
-    if arg and p.pointer > 0 and used then
+    if arg and used and (p.pointer > 0 or not p.reference or p.const) then
       see_through(out, arg, used.write and (used.read and "update" or "write") or "read", arg)
     elseif arg and p.reference and not p.const then
       see(out, arg, "address")
@@ -393,7 +384,7 @@ end
 
 local function empty(fn)
   return { fn = fn, reads = {}, writes = {}, accesses = {}, calls = {}, declares = {},
-           addresses = {} }
+           addresses = {}, asks = {} }
 end
 
 --- The effects of a statement with all below it, or of an expression. The function's own body is

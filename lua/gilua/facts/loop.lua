@@ -18,6 +18,7 @@
 -- ends it, nothing opaque.
 
 local affine = require "gilua.source.affine"
+local apart = require "gilua.facts.apart"
 local effects = require "gilua.facts.effects"
 local expression = require "gilua.source.expression"
 local statement = require "gilua.source.statement"
@@ -152,7 +153,7 @@ function M.is_invariant(fn, tree, inside)
     if not fn:is_constant(access.root) then
       if inside.barrier then return false end
       for _, other in ipairs(inside.accesses) do
-        if other.write and fn:may_alias(other, access) then return false end
+        if other.write and apart.may_meet(fn, other, access) then return false end
       end
     end
   end

@@ -15,7 +15,7 @@
 --   unknown      nothing is known of what it does
 --
 -- A declared name is { name, token, type (its words, without those of storage), pointer (stars),
--- reference, const, shared, static, extents (trees; false where one is not understood), init (a
+-- reference, rows (a pointer to arrays), const, shared, static, extents (trees; false where one is not understood), init (a
 -- tree or nil), unknown_init, first, last, statement }.
 --
 -- A body whose blocks cannot be told (a #if parts an `if` from its statement) has no tree.
@@ -76,6 +76,13 @@ end
 
 local COMBINED = set "unsigned signed long short int char double" -- behind other words of a type
 
+-- Is the '(' at i that of a pointer to rows, or of a reference to an array: (*z)[32], (&z)[4]?
+local function is_rows(words, i)
+  if words[i] ~= "(" or words[i + 1] ~= "*" and words[i + 1] ~= "&" then return false end
+  local close = words.match[i]
+  return close == i + 3 and words.kind[i + 2] == "name" and words[close + 1] == "["
+end
+
 -- Behind the words of a type that begin at i: nil where none do.
 local function past_type(p, i)
   local words, start = p.words, i
@@ -86,7 +93,7 @@ local function past_type(p, i)
       certain, i = true, i + 1
       if w == "__align__" and words[i] == "(" then i = (words.match[i] or i) + 1 end
     elseif not named and (expression.TYPES[w] or words.types[w]) or COMBINED[w] then
-      if words[i + 1] == "(" and not named then return nil end -- float(x) = …
+      if words[i + 1] == "(" and not named and not is_rows(words, i + 1) then return nil end
       named, certain, i = true, true, i + 1
     elseif words.kind[i] == "name" and not named then
       named, i = true, i + 1
@@ -119,6 +126,7 @@ local BEHIND_NAME = set "= ; , [ ( { : )"
 local function is_declaration(p, i)
   local behind, certain = past_type(p, i)
   if not behind then return false end
+  if is_rows(p.words, behind) then return certain end
   local name = past_stars(p, behind)
   if p.words.kind[name] ~= "name" or not BEHIND_NAME[p.words[name + 1]] then return false end
   return certain or name > behind or p.words.kind[behind] == "name"
@@ -139,6 +147,12 @@ local function declarator(p, i, stop, base)
   local words, d = p.words, { first = i, pointer = 0, extents = {} }
   for key, value in pairs(base.flags) do d[key] = value end
   d.type = base.type
+  local inner = is_rows(words, i) and words.match[i]
+  if inner then
+    d.rows, d.reference, d.pointer = words[i + 1] == "*", words[i + 1] == "&", 0
+    if d.rows then d.pointer, d.target_const, d.const = 1, d.const, nil end
+    i = i + 2
+  end
   while words[i] ~= nil and (words.kind[i] ~= "name" or STORAGE[words[i]]) and i < stop do
     if words[i] == "*" then
       d.pointer = d.pointer + 1
@@ -154,7 +168,7 @@ local function declarator(p, i, stop, base)
   end
   if words.kind[i] ~= "name" then return nil end
   d.name, d.token = words[i], i
-  i = i + 1
+  i = inner and inner + 1 or i + 1
   while words[i] == "[" do
     local close = words.match[i]
     if not close then return nil end
@@ -384,6 +398,15 @@ local function decay(d)
   if #d.extents == 0 then return end
   table.remove(d.extents, 1)
   d.pointer, d.target_const, d.const = d.pointer + 1, d.target_const or d.const, nil
+end
+
+--- What the words from..stop-1 declare; nil where they are no declaration that is understood.
+---@param words table as of M.read
+---@param from integer
+---@param stop integer the ';' behind
+function M.declarations(words, from, stop)
+  local p = { words = words, stop = stop, depth = 0, all = {} }
+  return is_declaration(p, from) and declared(p, from, stop) or nil
 end
 
 --- What the words of a parameter declare; nil.

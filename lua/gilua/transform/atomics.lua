@@ -8,6 +8,7 @@
 --                 so many, and what is added to others goes to the array at once.
 
 local affine = require "gilua.source.affine"
+local apart = require "gilua.facts.apart"
 local bodyloop = require "gilua.transform.bodyloop"
 local edit = require "gilua.transform.edit"
 local effects = require "gilua.facts.effects"
@@ -170,7 +171,7 @@ local function added(fn, p)
   end
   local n = 0
   for _, access in ipairs(effects.of(fn, fn.body).accesses) do
-    if access.root == nil or access.root == p.name then n = n + 1 end
+    if apart.may_touch(fn, access, p.name) then n = n + 1 end
   end
   return #found.sums > 0 and n == #found.sums and found or nil
 end

@@ -12,6 +12,7 @@
 -- nothing of it (no `judged`): that nobody notices the loss of such a barrier is why it can go.
 
 local affine = require "gilua.source.affine"
+local apart = require "gilua.facts.apart"
 local edit = require "gilua.transform.edit"
 local effects = require "gilua.facts.effects"
 local statement = require "gilua.source.statement"
@@ -175,7 +176,7 @@ local function is_own(fn, a, b)
 end
 
 local function conflict(fn, a, b)
-  if not (a.write or b.write) or a.root ~= b.root then return false end
+  if not (a.write or b.write) or apart.promised(fn, a, b) then return false end
   local one, other = innermost(fn, a.token) or a.at, innermost(fn, b.token) or b.at
   local lone = lone_thread(fn, one)
   if lone and lone == lone_thread(fn, other) then return false end

@@ -18,6 +18,7 @@
 --       if ((a[k] > x) | (a[k + 1] > x) | (a[k + 2] > x) | (a[k + 3] > x)) break;
 --     for (; k < n; k++) if (a[k] > x) { found = k; break; }
 
+local apart = require "gilua.facts.apart"
 local edit = require "gilua.transform.edit"
 local effects = require "gilua.facts.effects"
 local expression = require "gilua.source.expression"
@@ -64,7 +65,7 @@ function can_load(loop, access, depth)
     return false
   end
   for _, other in ipairs(loop.inside.accesses) do
-    if other.write and loop.fn:may_alias(other, access) then return false end
+    if other.write and apart.may_meet(loop.fn, other, access) then return false end
   end
   for _, index in ipairs(access.indices) do
     if not is_early(loop, index, depth) then return false end

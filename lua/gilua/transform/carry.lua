@@ -11,6 +11,7 @@
 -- knows.
 
 local affine = require "gilua.source.affine"
+local apart = require "gilua.facts.apart"
 local edit = require "gilua.transform.edit"
 local effects = require "gilua.facts.effects"
 local expression = require "gilua.source.expression"
@@ -47,7 +48,8 @@ local function loaded(loop, s, write)
   local list = {}
   for _, access in ipairs(loop.inside.accesses) do
     if access.escapes then return nil end
-    if access ~= write and access.node ~= write.node and loop.fn:may_alias(access, write) then
+    if access ~= write and access.node ~= write.node
+      and apart.may_meet(loop.fn, access, write) then
       if access.write or access.atomic then return nil end
       if order.follows(loop, access, write) then
         if access.token > s.last or access.node.kind ~= "index" then return nil end

@@ -11,6 +11,7 @@
 local edit = require "gilua.transform.edit"
 local effects = require "gilua.facts.effects"
 local expression = require "gilua.source.expression"
+local memory_of = require "gilua.facts.memory_of"
 
 local FLOATED = {}
 for name in ("fabs sqrt rsqrt cbrt rcbrt exp exp2 exp10 expm1 log log2 log10 log1p sin cos tan "
@@ -30,7 +31,7 @@ end
 
 local function is_memory(fn, name, token)
   local d = fn:declaration(name, token)
-  local root = fn:root(name, token)
+  local root = memory_of.of(fn, name, token)
   if not d or d.type ~= "double" or d.pointer == 0 then return false end
   local of = root and fn:declaration(root, token)
   return of == nil or of.parameter or false

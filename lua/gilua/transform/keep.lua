@@ -11,6 +11,7 @@
 -- The compiler may not: for all that it knows, a[j] is y[i]. Other elements of the same array may
 -- be read where the heads of loops and the conditions above tell them from it: y[j] with j < i.
 
+local apart = require "gilua.facts.apart"
 local edit = require "gilua.transform.edit"
 local effects = require "gilua.facts.effects"
 local loop_of = require "gilua.facts.loop"
@@ -68,7 +69,7 @@ local function is_alone(loop, element)
       and not access.escapes and loop.fn.kernel:plain(access.node) == element.text
     if same then
       table.insert(element.accesses, access)
-    elseif (access.root == nil or access.root == element.root)
+    elseif apart.may_touch(loop.fn, access, element.root)
       and not is_another(loop, access, element, facts) then
       return false
     end

@@ -25,6 +25,8 @@
 --                as an expression, where it is one word or in brackets), places (the arrays of
 --                which it is an element, where each of its bodies is a[…]) }
 --   functions    list, in the file's order, of those for the GPU, see below; by_name
+--   globals      name -> the declaration of an array or a variable that is the file's own
+--   indexed      name -> true: a [ stands behind it somewhere
 --   numbers      name -> tree: what `constexpr int NAME = …;` outside of functions gives it
 --   loops        list of all their loops (gilua.facts.loop says what is in one)
 --   why          nil, or why nothing was read (the text is too long)
@@ -36,6 +38,7 @@
 -- gilua.source.expression, effects those of gilua.facts.effects, edits those of
 -- gilua.transform.edit.
 
+local apart = require "gilua.facts.apart"
 local core = require "gilua.core"
 local effects = require "gilua.facts.effects"
 local expression = require "gilua.source.expression"
@@ -229,6 +232,7 @@ local function add_macro(kernel, name, words, from)
     local w = words[i]
     if CHANGES[w] then macro.opaque = true end
     if w == "[" or w == "*" and (i == from or words[i - 1] == "(") then macro.indexes = true end
+    if words[i + 1] == "[" then kernel.indexed[w] = true end
     if words:kind(i) == "name" and not given[w] then macro.names[#macro.names + 1] = w end
     if w == "(" and i > from and words:kind(i - 1) == "name" and not effects.is_pure(words[i - 1])
     then macro.called = macro.called or {}; table.insert(macro.called, words[i - 1]) end
@@ -237,6 +241,7 @@ end
 
 local function read_macros(kernel)
   for i = 1, #kernel.tokens do
+    if kernel.words[i + 1] == "[" then kernel.indexed[kernel.words[i]] = true end
     if kernel.words.kind[i] == "directive" then
       local d = kernel.tokens:inside(i)
       if d[1] == "define" and d[2] then
@@ -338,6 +343,39 @@ local function read_numbers(kernel)
     local is_inside = w == "(" or w == "{" and not SCOPES[words[begins]]
     if w == "{" then begins = i + 1 end
     i = is_inside and (words.match[i] or #words) + 1 or i + 1
+  end
+end
+
+-- The declarations that stand from a token to the ';' at `stop`, outside of functions and types.
+local function add_globals(kernel, first, stop)
+  local words, constant = kernel.words, false
+  while words[first] == "template" or words[first] == "extern" and words.kind[first + 1] == "string"
+    or words[first] == "{" do
+    first = first + 1
+  end
+  for i = first, stop do constant = constant or words[i] == "__constant__" end
+  for _, d in ipairs(statement.declarations(words, first, stop) or {}) do
+    d.constant = constant
+    kernel.globals[d.name] = d
+  end
+end
+
+-- Variables and arrays that are declared outside of functions and types.
+local function read_globals(kernel)
+  local words, i, begins = kernel.words, 1, 1
+  kernel.globals = {}
+  while i <= #words do
+    local w = words[i]
+    if w == ";" then add_globals(kernel, begins, i) end
+    local is_space = w == "{" and SCOPES[words[begins]]
+    if w == ";" or w == "}" or words.kind[i] == "directive" or is_space then begins = i + 1 end
+    local is_inside = w == "(" or w == "[" or w == "{" and not is_space
+    local behind = is_inside and (words.match[i] or #words) + 1 or i + 1
+    if w == "{" and not is_space and words[behind] ~= ";" and words[behind] ~= ","
+      and words[i - 1] ~= "=" and words[i - 1] ~= "]" then
+      begins = behind -- the body of a function or a type
+    end
+    i = behind
   end
 end
 
@@ -472,6 +510,11 @@ local function read_functions(kernel)
   end
 end
 
+-- The variables to which pointers may lead: what is known of a pointer depends on them.
+local function add_addressed(fn)
+  for name in pairs(effects.all(fn, { fn.body }).addresses) do fn.addressed[name] = true end
+end
+
 -- Each function's variables, then what all of them do: those that call others need these first.
 local function finish(kernel)
   for _, fn in ipairs(kernel.functions) do
@@ -479,8 +522,11 @@ local function finish(kernel)
     add_variables(fn)
   end
   for _, fn in ipairs(kernel.functions) do
+    if fn.body then add_addressed(fn) end
+  end
+  for _, fn in ipairs(kernel.functions) do fn.summarised = nil end
+  for _, fn in ipairs(kernel.functions) do
     if fn.body then
-      for name in pairs(effects.of(fn, fn.body).addresses) do fn.addressed[name] = true end
       read_loops(fn)
       for _, loop in ipairs(fn.loops) do kernel.loops[#kernel.loops + 1] = loop end
     end
@@ -494,7 +540,7 @@ end
 function M.read(lines, options)
   lines.n = lines.n or #lines
   local kernel = setmetatable({ lines = lines, options = options or {}, macros = {},
-    functions = {}, by_name = {}, loops = {} }, Kernel)
+    indexed = {}, functions = {}, by_name = {}, loops = {} }, Kernel)
   join_lines(kernel, lines)
   if #kernel.text > MOST_BYTES then
     kernel.why = ("the source has %d bytes, more than the %d that are analysed"):format(
@@ -509,6 +555,7 @@ function M.read(lines, options)
   close_macros(kernel)
   read_types(kernel)
   read_numbers(kernel)
+  read_globals(kernel)
   read_functions(kernel)
   finish(kernel)
   return kernel
@@ -600,48 +647,6 @@ function Function:declaration(name, token)
   return best
 end
 
-local MOST_STEPS = 8 -- from a pointer to what it was made of
-
---- The array into which a pointer leads: a parameter, an array, a name of the file; nil where that
---- is not known.
-function Function:root(name, token, steps)
-  local d = self:declaration(name, token)
-  if not d or d.parameter or #d.extents > 0 or d.pointer == 0 and not d.reference then
-    return name
-  end
-  if (steps or 0) > MOST_STEPS or not d.init or self:is_redirected(name) then return nil end
-  local from = effects.root_name(d.init)
-  if from and effects.is_held(d.init) and self:holds_pointers(from, d.token, not d.reference) then
-    return nil
-  end
-  return from and from ~= name and self:root(from, d.token, (steps or 0) + 1) or nil
-end
-
---- May a variable of the function, an array of pointers or something with members, hold pointers
---- to who knows where? Is that not known of what has members, is_any says so.
-function Function:holds_pointers(name, token, is_any)
-  local d = self:declaration(name, token)
-  if not d or d.parameter or d.pointer > 0 and #d.extents == 0 then return false end
-  return d.pointer > 0 or is_any and self.kernel.words.types[d.type] or false
-end
-
--- Is a pointer given another value than one from itself? p += n and p++ stay in its array.
-function Function:is_redirected(name)
-  if not self.redirected then
-    self.redirected = {}
-    for _, s in ipairs(self.statements) do
-      for _, tree in ipairs(statement.trees(s)) do
-        expression.walk(tree, function(node)
-          if node.kind == "assign" and node.op == "=" and node.a.kind == "name" then
-            self.redirected[node.a.text] = true
-          end
-        end)
-      end
-    end
-  end
-  return self.redirected[name] or self.addressed[name] or false
-end
-
 --- Does nothing write to an array, in this function and, as far as the problem knows, elsewhere?
 function Function:is_constant(root)
   if not self.constant then self.constant = {} end
@@ -663,14 +668,9 @@ function Function:is_never_written(root)
   local told = (self.kernel.options.arguments or {})[self.name]
   if told and told[root] and told[root].written then return false end
   for _, access in ipairs(all.accesses) do
-    if access.write and (access.root == root or access.root == nil) then return false end
+    if access.write and apart.may_touch(self, access, root) then return false end
   end
   return true
-end
-
---- May two accesses be of the same memory?
-function Function.may_alias(_, a, b)
-  return a.root == nil or b.root == nil or a.root == b.root
 end
 
 --- The type of what an access yields, as a declaration has it; nil where it is not known, or where
@@ -687,14 +687,18 @@ end
 -- What a caller of this function must know: effects on parameters' arrays and on the file's.
 function Function:summary()
   if self.summarised then return self.summarised end
-  self.summarised = { opaque = true, params = {}, globals = {} } -- while it calls itself
-  local summary = { params = {}, globals = {} }
+  self.summarised = { opaque = true, params = {}, globals = {}, asks = {} } -- while it calls itself
+  local summary = { params = {}, globals = {}, asks = {} }
   if not self.body then
     summary.opaque = true
   else
     local all = effects.all(self, { self.body })
     for _, flag in ipairs { "opaque", "barrier", "warp" } do summary[flag] = all[flag] end
     for _, access in ipairs(all.accesses) do self:summarise(summary, access) end
+    for name in pairs(all.asks) do summary.asks[name] = true end
+    for name, tokens in pairs(all.reads) do
+      if not self:declaration(name, tokens[1]) then summary.asks[name] = true end
+    end
   end
   self.summarised = summary
   return summary

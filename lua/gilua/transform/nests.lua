@@ -3,6 +3,7 @@
 --   fuse      two loops with the same head, one behind the other, become one
 --   unswitch  a condition in a loop that does not change there is asked once: two loops
 
+local apart = require "gilua.facts.apart"
 local edit = require "gilua.transform.edit"
 local effects = require "gilua.facts.effects"
 local loop_of = require "gilua.facts.loop"
@@ -47,7 +48,7 @@ end
 local function shares_memory(loop, other)
   for _, one in ipairs(loop.inside.accesses) do
     for _, two in ipairs(other.inside.accesses) do
-      if (one.write or two.write) and loop.fn:may_alias(one, two) then
+      if (one.write or two.write) and apart.may_meet(loop.fn, one, two) then
         local distance = order.distance(loop, one, two, other)
         if distance ~= 0 and distance ~= false then return true end
       end

@@ -6,6 +6,7 @@
 -- is by then, a running one, which several threads have together all the while. Everything outside
 -- of these loops is done by all threads alike, but for what they write, which one of them does.
 
+local apart = require "gilua.facts.apart"
 local effects = require "gilua.facts.effects"
 local loops = require "gilua.facts.loop"
 local order = require "gilua.transform.order"
@@ -297,7 +298,7 @@ local function guarded(loop, statements)
     for _, d in ipairs(s.declared) do
       for _, access in ipairs(d.init and effects.of(loop.fn, d.init).accesses or {}) do
         for _, other in ipairs(loop.inside.accesses) do
-          if other.write and loop.fn:may_alias(access, other) then list[d] = true end
+          if other.write and apart.may_meet(loop.fn, access, other) then list[d] = true end
         end
       end
       local type = types.plain(d.type)
@@ -345,7 +346,7 @@ local function keeps_apart(loop)
     local is_own = a.base and loop.inside.declares[a.base]
     if a.atomic or a.escapes then return false end
     for _, b in ipairs(a.write and not is_own and all or {}) do
-      local later = loop.fn:may_alias(a, b) and order.distance(loop, a, b)
+      local later = apart.may_meet(loop.fn, a, b) and order.distance(loop, a, b)
       if later ~= 0 and later ~= false then return false end -- of another iteration, or not known
     end
   end
@@ -438,7 +439,8 @@ end
 -- Is what is written anywhere read in another statement, or by another iteration?
 local function read_elsewhere(fn, all, write, place)
   for _, access in ipairs(all) do
-    if access ~= write and fn:may_alias(access, write) and not within(place, access.token) then
+    if access ~= write and apart.may_meet(fn, access, write)
+      and not within(place, access.token) then
       return access
     end
   end
@@ -463,7 +465,7 @@ end
 local function is_in_tail(fn, all, access, tail)
   if not tail or not within(tail, access.token) then return false end
   for _, other in ipairs(access.write and all or {}) do
-    if other.token > tail.last and fn:may_alias(other, access) then return false end
+    if other.token > tail.last and apart.may_meet(fn, other, access) then return false end
   end
   return true
 end

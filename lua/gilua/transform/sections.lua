@@ -22,6 +22,7 @@
 -- A loop whose body does two things is there twice, once in each part, and what stands behind it
 -- goes where its variables are from.
 
+local apart = require "gilua.facts.apart"
 local edit = require "gilua.transform.edit"
 local effects = require "gilua.facts.effects"
 local guarded = require "gilua.transform.guarded"
@@ -85,7 +86,7 @@ end
 local function meets(fn, a, b)
   for _, one in ipairs(a) do
     for _, two in ipairs(b) do
-      if (one.write or two.write) and fn:may_alias(one, two) then return true end
+      if (one.write or two.write) and apart.may_meet(fn, one, two) then return true end
     end
   end
   return false

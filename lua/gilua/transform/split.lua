@@ -5,6 +5,7 @@
 -- go back from the second part of the body to the first one of a later iteration, and no variable
 -- from one part to the other.
 
+local apart = require "gilua.facts.apart"
 local edit = require "gilua.transform.edit"
 local effects = require "gilua.facts.effects"
 local order = require "gilua.transform.order"
@@ -39,7 +40,7 @@ end
 local function goes_back(loop, a, b)
   for _, one in ipairs(a.accesses) do
     for _, two in ipairs(b.accesses) do
-      if (one.write or two.write) and loop.fn:may_alias(one, two) then
+      if (one.write or two.write) and apart.may_meet(loop.fn, one, two) then
         local later = order.distance(loop, one, two)
         if later == nil or later and later ~= 0 and (later > 0 or not loop.step) then
           return true

@@ -17,6 +17,7 @@
 -- An index is turned where the coordinate along y is in it as it is, and the one along x times what
 -- is the same for all threads.
 
+local apart = require "gilua.facts.apart"
 local edit = require "gilua.transform.edit"
 local effects = require "gilua.facts.effects"
 local elsewhere = require "gilua.transform.elsewhere"
@@ -92,7 +93,7 @@ end
 local function conflicts(fn, access)
   for _, other in ipairs(effects.of(fn, fn.body).accesses) do
     local is_met = other ~= access and (access.write or other.write or other.escapes)
-    if is_met and fn:may_alias(access, other) then return true end
+    if is_met and apart.may_meet(fn, access, other) then return true end
   end
   return false
 end

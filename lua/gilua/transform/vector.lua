@@ -13,6 +13,7 @@
 
 local accumulators = require "gilua.transform.accumulators"
 local affine = require "gilua.source.affine"
+local apart = require "gilua.facts.apart"
 local effects = require "gilua.facts.effects"
 local iterations = require "gilua.transform.iterations"
 local types = require "gilua.transform.types"
@@ -75,7 +76,7 @@ local function is_apart(loop, list, e)
   local writes = e.writes
   for _, access in ipairs(loop.inside.accesses) do
     local own = access.node and loop.fn.kernel:plain(access.node) == e.text
-    local same = access.root == nil or access.root == e.root
+    local same = apart.may_touch(loop.fn, access, e.root)
     if same and not own and (writes or access.write) then return false end
     if own and not list[access] then return false end
   end

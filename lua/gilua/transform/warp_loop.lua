@@ -14,6 +14,7 @@
 -- behind the last of the loops, and what is stored before. A sum that is itself in shared memory is
 -- a variable meanwhile. Where memory is written lanes wait for each other, before and behind.
 
+local apart = require "gilua.facts.apart"
 local edit = require "gilua.transform.edit"
 local effects = require "gilua.facts.effects"
 local forms = require "gilua.transform.forms"
@@ -154,7 +155,7 @@ local function writes_behind(fn, body, last)
   end
   for _, write in ipairs(writes) do
     for _, read in ipairs(reads) do
-      if fn:may_alias(write, read) then return true end
+      if apart.may_meet(fn, write, read) then return true end
     end
   end
   return false

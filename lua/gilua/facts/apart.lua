@@ -1,0 +1,119 @@
+--- apart: are two accesses of different memory?
+--
+-- Yes (true): each leads to an array of its own. No (false): both lead to one array, or to two names
+-- of one. Unknown (nil) carries the sentence that would have to be promised, and whether the host's
+-- launches can keep it: of two arrays that come from outside they decide. Where a pointer leads is
+-- memory_of's.
+--
+-- Limits: of one array nothing is said by elements; that is asked of indices (order, ranges).
+
+local effects = require "gilua.facts.effects"
+
+local M = {}
+
+-- What memory a root is: "own" (the thread's), "shared", "dynamic" (shared, its size the launch's),
+-- "constant", "parameter", "file" (an array of the file), "pointer" (one of the file); the
+-- declaration.
+local function kind_of(fn, root)
+  local d = fn.variables[root] and fn.variables[root][1]
+  if d then
+    if d.parameter then return "parameter", d end
+    if d.shared then return d.extern and "dynamic" or "shared", d end
+    return "own", d
+  end
+  d = fn.kernel.globals[root]
+  if not d then return "pointer" end
+  if d.shared then return d.extern and "dynamic" or "shared", d end
+  if d.constant then return "constant", d end
+  return d.pointer > 0 and #d.extents == 0 and "pointer" or "file", d
+end
+
+local SHARED = { shared = true, dynamic = true }
+
+-- By what two different roots are: true, false, or nil where only a promise helps.
+local function by_kind(fn, a, b)
+  local one, d = kind_of(fn, a)
+  local other, e = kind_of(fn, b)
+  if one == "own" or other == "own" then return true end
+  if one == "dynamic" and other == "dynamic" then return false end
+  if SHARED[one] and SHARED[other] then return true end
+  if SHARED[one] or SHARED[other] then
+    local outer = SHARED[one] and other or one
+    if outer == "file" or outer == "constant" or outer == "parameter" and fn.kind == "kernel" then
+      return true
+    end
+    return nil
+  end
+  if one == "constant" or other == "constant" then return true end
+  if one == "file" and other == "file" then return true end
+  local is_restrict = d and d.restrict and d.pointer == 1 or e and e.restrict and e.pointer == 1
+  return is_restrict or nil
+end
+
+--- Are two roots different memory? true, false, or nil and the sentence.
+---@param fn table of kernel.read
+---@param a string? a root
+---@param b string?
+---@return boolean? answer
+---@return string? promise
+function M.roots(fn, a, b)
+  if not a or not b then return nil, "a pointer that is not understood leads to no other array" end
+  if a == b then return false end
+  local answer = by_kind(fn, a, b)
+  if answer == nil then
+    return nil, ("`%s` and `%s` are different memory"):format(a, b)
+  end
+  return answer
+end
+
+--- Are two accesses of different memory?
+---@param fn table
+---@param a table access
+---@param b table access
+---@return boolean? answer
+---@return string? promise
+function M.of(fn, a, b) return M.roots(fn, a.root, b.root) end
+
+--- The same where what the host decides is promised: a rewriting that asks this has `apart`, and
+--- M.promises says what its function has to promise. Never of a pointer that is not understood.
+---@param fn table
+---@param a table access
+---@param b table access
+---@return boolean
+function M.promised(fn, a, b)
+  local answer = M.of(fn, a, b)
+  return answer or answer == nil and a.root ~= nil and b.root ~= nil
+end
+
+--- May two accesses be of the same memory, whatever the host keeps of what is promised?
+function M.may_meet(fn, a, b) return not M.promised(fn, a, b) end
+
+--- May an access be of the memory of a root?
+function M.may_touch(fn, access, root) return M.may_meet(fn, access, { root = root }) end
+
+--- What a function has to promise where its arrays are taken for different memory: the sentences,
+--- of pairs of which one is written; none where all are proved.
+---@param fn table
+---@return string[] promises
+function M.promises(fn)
+  local list, seen, roots = {}, {}, {}
+  for _, access in ipairs(fn.body and effects.of(fn, fn.body).accesses or {}) do
+    local root = access.root
+    if root and not seen[root] then
+      seen[root] = { write = false }
+      roots[#roots + 1] = root
+    end
+    if root then seen[root].write = seen[root].write or access.write or false end
+  end
+  table.sort(roots)
+  for i, one in ipairs(roots) do
+    for k = i + 1, #roots do
+      local other = roots[k]
+      local answer, promise = M.roots(fn, one, other)
+      if answer == nil and (seen[one].write or seen[other].write) then list[#list + 1] = promise end
+    end
+  end
+  return list
+end
+
+return M
