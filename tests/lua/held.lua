@@ -1,5 +1,5 @@
--- held: every proposal for a kernel, each applied alone and held against the kernel as it is, on the
--- virtual GPU with bounds and races watched. For tests of the facts that proposals stand on.
+-- held: every proposal for a kernel, each applied alone and held against the kernel as it is, on
+-- the virtual GPU with bounds and races watched. For tests of the facts that proposals stand on.
 --
 -- The kernel is one of rewritten.source: k(out, a, b, n). `wrong` lists those that end otherwise
 -- or answer otherwise; kinds whose rounding may differ are held to their end and to a tolerance.

@@ -1,9 +1,8 @@
 --- apart: are two accesses of different memory?
 --
--- Yes (true): each leads to an array of its own. No (false): both lead to one array, or to two names
--- of one. Unknown (nil) carries the sentence that would have to be promised, and whether the host's
--- launches can keep it: of two arrays that come from outside they decide. Where a pointer leads is
--- memory_of's.
+-- Yes (true): each leads to an array of its own. No (false): both lead to one array, or to two
+-- names of one. Unknown (nil) carries the sentence that would have to be promised: of two arrays
+-- that come from outside the host's launches decide. Where a pointer leads is memory_of's.
 --
 -- Limits: of one array nothing is said by elements; that is asked of indices (order, ranges).
 
@@ -91,29 +90,38 @@ function M.may_meet(fn, a, b) return not M.promised(fn, a, b) end
 --- May an access be of the memory of a root?
 function M.may_touch(fn, access, root) return M.may_meet(fn, access, { root = root }) end
 
---- What a function has to promise where its arrays are taken for different memory: the sentences,
---- of pairs of which one is written; none where all are proved.
----@param fn table
----@return string[] promises
-function M.promises(fn)
-  local list, seen, roots = {}, {}, {}
+-- The roots that a function reads or writes, in order, and which of them it writes.
+local function roots_of(fn)
+  local list, written = {}, {}
   for _, access in ipairs(fn.body and effects.of(fn, fn.body).accesses or {}) do
     local root = access.root
-    if root and not seen[root] then
-      seen[root] = { write = false }
-      roots[#roots + 1] = root
+    if root and written[root] == nil then
+      written[root] = false
+      list[#list + 1] = root
     end
-    if root then seen[root].write = seen[root].write or access.write or false end
+    if root and access.write then written[root] = true end
   end
-  table.sort(roots)
+  table.sort(list)
+  return list, written
+end
+
+--- What a function has to promise where its arrays are taken for different memory: a sentence for
+--- each pair that is unknown and of which one is written.
+---@param fn table
+---@return string[] ours which no launch keeps: of pointers of the file
+---@return string[] hosts which the launches keep, or break
+function M.promises(fn)
+  local ours, hosts = {}, {}
+  local roots, written = roots_of(fn)
   for i, one in ipairs(roots) do
     for k = i + 1, #roots do
-      local other = roots[k]
-      local answer, promise = M.roots(fn, one, other)
-      if answer == nil and (seen[one].write or seen[other].write) then list[#list + 1] = promise end
+      local answer, promise = M.roots(fn, one, roots[k])
+      local is_ours = kind_of(fn, one) == "pointer" or kind_of(fn, roots[k]) == "pointer"
+      local list = is_ours and ours or hosts
+      if answer == nil and (written[one] or written[roots[k]]) then list[#list + 1] = promise end
     end
   end
-  return list
+  return ours, hosts
 end
 
 return M

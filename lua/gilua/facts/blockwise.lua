@@ -6,8 +6,9 @@
 --
 -- A variable or an array in shared memory is a block's own where anything that is assigned to it
 -- depends on blockIdx.x, or on what is a block's own, or where that is assigned below a condition
--- that does. What is loaded from memory that the kernel writes is taken to be a block's own, for
--- another block may have written it. `guards` are each an `if` that is taken to hold.
+-- that does, or in a loop that a block leaves without another (gilua.facts.single_exit). What is
+-- loaded from memory that the kernel writes is taken to be a block's own, for another block may
+-- have written it. `guards` are each an `if` that is taken to hold.
 --
 -- Of threads ("threadIdx"), shared memory is nobody's own: what is read of it at a place that is
 -- the same for all is the same for all, as no thread writes there before the next barrier. Where
@@ -15,6 +16,7 @@
 -- same for all.
 
 local effects = require "gilua.facts.effects"
+local single_exit = require "gilua.facts.single_exit"
 
 local M = {}
 
@@ -68,7 +70,7 @@ end
 function Known:depends(node)
   if names_block(self, node.first, node.last) then return true end
   local all = effects.of(self.fn, node)
-  if self:owns_any(all.reads) then return true end
+  if all.asks[self.index] or self:owns_any(all.reads) then return true end
   for _, access in ipairs(all.accesses) do
     if access.atomic or access.read and self:is_global(access) and self.written[access.root or ""]
     then
@@ -110,15 +112,22 @@ function Known:only_counts(name)
       end
     end
   end
-  known.counts[name] = #loops > 0
-  return #loops > 0
+  local counts = #loops > 0
+  for _, s in ipairs(loops) do -- within another of them it changes what that counts
+    for _, other in ipairs(loops) do
+      if s ~= other and other.first <= s.first and s.last <= other.last then counts = false end
+    end
+  end
+  known.counts[name] = counts
+  return counts
 end
 
--- All that a node writes is a block's own. Where that is so only because the node is below what is,
--- variables that loops begin with a value each time are not.
-local function mark_written(known, all, is_below_only)
+-- All that a node writes is a block's own. In the head of a loop that is a block's own only because
+-- of what it is below, variables that loops begin with a value each time are not: who goes round
+-- counts as the others do.
+local function mark_written(known, all, is_head)
   for name, tokens in pairs(all.writes) do
-    for _, token in ipairs(is_below_only and known:only_counts(name) and {} or tokens) do
+    for _, token in ipairs(is_head and known:only_counts(name) and {} or tokens) do
       mark(known, name, token)
     end
   end
@@ -173,13 +182,12 @@ local function mark_outer(known, s, first)
 end
 
 local JUMPS = { ["break"] = true, continue = true }
-local LOOPS = { ["for"] = true, ["while"] = true, ["do"] = true }
 
--- One pass; below: the statement is below a condition that is a block's own.
-local function pass(known, s, below, loop)
-  if JUMPS[s.kind] and below and loop and not known.loops[loop] then
-    known.loops[loop], known.changed = true, true
-  end
+-- One pass; below: the statement is below a condition that is a block's own; head: it is what the
+-- head of a loop begins with.
+local function pass(known, s, below, head_of)
+  local left = JUMPS[s.kind] and below and single_exit.of_jump(s)
+  if left and not known.loops[left] then known.loops[left], known.changed = true, true end
   if s.kind == "return" and below then
     known.why = ("line %d returns for some %s"):format(known.fn.kernel:line_of(s.first),
       known.index == "threadIdx" and "threads" or "blocks")
@@ -187,24 +195,23 @@ local function pass(known, s, below, loop)
   if s.kind == "declaration" then see_declaration(known, s, below) end
   local depends = s.kind == "expression" and known:depends(s.tree)
   if s.kind == "expression" and (below or depends) then
-    mark_written(known, effects.of(known.fn, s.tree), not depends)
+    mark_written(known, effects.of(known.fn, s.tree), head_of and not depends)
   end
   local inner = below
-  if LOOPS[s.kind] then loop = s end
   for _, head in ipairs { s.condition or false, s.step or false } do
     if head and not known.holding[s] and known:depends(head) then inner = true end
   end
   inner = inner or known.loops[s] or false
-  if s.init then pass(known, s.init, inner, loop) end
+  if s.init then pass(known, s.init, inner, s) end
   for _, head in ipairs { s.condition or false, s.step or false } do
     if head and inner then
       mark_written(known, effects.of(known.fn, head), not known:depends(head))
     end
   end
   for _, child in ipairs(s.kind == "block" and s.body or { s.body or nil }) do
-    if not known.left_by[child] then pass(known, child, inner, loop) end
+    if not known.left_by[child] then pass(known, child, inner) end
   end
-  if s.otherwise then pass(known, s.otherwise, inner, loop) end
+  if s.otherwise then pass(known, s.otherwise, inner) end
 end
 
 -- Arrays of memory that the kernel writes; all of it, under "", where one is not known.

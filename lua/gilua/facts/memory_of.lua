@@ -6,8 +6,9 @@
 -- values that a name is ever given must lead to one root. A name that no declaration explains leads
 -- anywhere: only those that stand outside of all functions are the file's.
 --
--- Limits: pointers that are loaded from memory (float **rows, members, arrays of pointers) and those
--- that functions return are unknown. Of a struct that comes as a parameter all members are one root.
+-- Limits: pointers that are loaded from memory (float **rows, members, arrays of pointers) and
+-- those that functions return are unknown. Of a struct that comes as a parameter all members are
+-- one root.
 
 local expression = require "gilua.source.expression"
 

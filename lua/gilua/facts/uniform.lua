@@ -1,11 +1,14 @@
---- uniform: which variables have the same value in all threads of a block.
+--- uniform: has an expression the same value in all threads of a block (and so of a warp)?
 --
--- A variable varies where anything that is assigned to it varies, or where it is assigned below a
--- condition that does. threadIdx and what lanes tell each other vary, and so does what is loaded,
+-- Yes, or unknown with the sentence. A variable varies where anything that is assigned to it
+-- varies, or where it is assigned below a condition that does, or in a loop that some threads leave,
+-- or whose iteration they pass over, without the others (gilua.facts.single_exit). threadIdx, in
+-- functions that are called too, and what lanes tell each other vary, and so does what is loaded,
 -- but for elements that nothing writes at a place that does not vary. Scalar parameters, blockIdx,
--- constants do not.
+-- constants do not. In a function with a `goto` nothing is known.
 
 local effects = require "gilua.facts.effects"
+local single_exit = require "gilua.facts.single_exit"
 local statement = require "gilua.source.statement"
 
 local M = {}
@@ -18,6 +21,9 @@ local function varies(fn, tree, varying)
   if all.opaque or all.warp then return true end
   for name in pairs(all.reads) do
     if varying[name] or SOURCES[name] then return true end
+  end
+  for name in pairs(all.asks) do
+    if SOURCES[name] then return true end
   end
   for _, access in ipairs(all.accesses) do
     if access.atomic or not access.indices or not access.root
@@ -38,9 +44,18 @@ local function mark(varying, names)
   return changed
 end
 
+-- Which parts of a loop or a switch do some threads without the others: its head, its body?
+local function parted(fn, s, varying)
+  local function differs(tree) return varies(fn, tree, varying) end
+  local leaves = not single_exit.of(fn, s, differs)
+  return leaves, leaves or not single_exit.whole_rounds(fn, s, differs)
+end
+
+local LOOPS = { ["for"] = true, ["while"] = true, ["do"] = true }
+
 -- One pass over a statement; whether anything new varies. Nothing is asked of what `without` does.
 local function pass(fn, s, varying, below, without)
-  local changed = false
+  local changed, around = false, below
   if s == without then return false end
   local function see(tree)
     local all = effects.of(fn, tree)
@@ -48,18 +63,22 @@ local function pass(fn, s, varying, below, without)
   end
   if s.kind == "declaration" then
     for _, d in ipairs(s.declared) do
-      if d.init and (below or d.pointer == 0 and varies(fn, d.init, varying) or d.unknown_init) then
+      if d.unknown_init or d.init and (below or varies(fn, d.init, varying)) then
         changed = mark(varying, { [d.name] = true }) or changed
       end
       if d.init then see(d.init) end
     end
   end
   if s.tree then see(s.tree) end
-  if s.step then see(s.step) end
   local inner = below
+  if LOOPS[s.kind] or s.kind == "switch" then
+    local head, body = parted(fn, s, varying)
+    below, inner = below or head, inner or body
+  end
   if s.condition then
     see(s.condition)
-    inner = inner or varies(fn, s.condition, varying)
+    local differs = varies(fn, s.condition, varying)
+    below, inner = below or differs and LOOPS[s.kind] or false, inner or differs
   elseif s.unknown_header or s.kind == "unknown" then
     inner = true
     if s.kind == "unknown" then
@@ -69,7 +88,8 @@ local function pass(fn, s, varying, below, without)
   for _, child in ipairs(s.kind == "block" and s.body or { s.body or nil }) do
     changed = pass(fn, child, varying, inner, without) or changed
   end
-  if s.init then changed = pass(fn, s.init, varying, below, without) or changed end
+  if s.step then see(s.step) end
+  if s.init then changed = pass(fn, s.init, varying, around, without) or changed end
   if s.otherwise then changed = pass(fn, s.otherwise, varying, inner, without) or changed end
   return changed
 end
@@ -87,7 +107,8 @@ function M.varying(fn, without)
   if known[key] ~= nil then return known[key] or nil end
   known[key] = false
   local varying = {}
-  if not fn.body or fn.kind ~= "kernel" then return nil end
+  local all = fn.body and effects.of(fn, fn.body)
+  if not all or fn.kind ~= "kernel" or all["goto"] or all.label then return nil end
   for name in pairs(fn.addressed) do varying[name] = true end
   for _ = 1, MOST_PASSES do
     if not pass(fn, fn.body, varying, false, without) then
@@ -98,11 +119,18 @@ function M.varying(fn, without)
   return nil
 end
 
---- Has a tree the same value in all threads of a block?
-function M.is_uniform(fn, tree)
+--- Has a tree the same value in all threads of a block? true; nil and the sentence.
+---@param fn table
+---@param tree table
+---@return boolean? answer
+---@return string? promise
+function M.of(fn, tree)
   local varying = M.varying(fn)
-  return varying ~= nil and not varies(fn, tree, varying)
+  if varying and not varies(fn, tree, varying) then return true end
+  return nil, ("`%s` is the same for all threads of a block"):format(fn.kernel:plain(tree))
 end
+
+local function is_uniform(fn, tree) return M.of(fn, tree) == true end
 
 --- What a part of a statement asks for that each thread may have its own of, besides variables that
 --- the statement declares: a name; nil where there is nothing.
@@ -125,7 +153,6 @@ function M.varies_within(fn, s, part)
   return least
 end
 
-local LOOPS = { ["for"] = true, ["while"] = true, ["do"] = true }
 local LEAVES = { ["return"] = true, ["goto"] = true, label = true }
 
 local JUMPS = { ["break"] = true, ["continue"] = true }
@@ -177,7 +204,7 @@ function M.is_reached(fn, s)
   while at.parent do
     at = at.parent
     if at.unknown_header or at.kind == "switch" then return false end
-    if at.condition and not has_barrier and not M.is_uniform(fn, at.condition) then return false end
+    if at.condition and not has_barrier and not is_uniform(fn, at.condition) then return false end
     if LOOPS[at.kind] then
       all = at
       if not has_barrier then around = at end

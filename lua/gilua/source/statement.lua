@@ -15,8 +15,8 @@
 --   unknown      nothing is known of what it does
 --
 -- A declared name is { name, token, type (its words, without those of storage), pointer (stars),
--- reference, rows (a pointer to arrays), const, shared, static, extents (trees; false where one is not understood), init (a
--- tree or nil), unknown_init, first, last, statement }.
+-- reference, rows (a pointer to arrays), const, shared, static, extents (trees; false where one is
+-- not understood), init (a tree or nil), unknown_init, first, last, statement }.
 --
 -- A body whose blocks cannot be told (a #if parts an `if` from its statement) has no tree.
 

@@ -43,7 +43,7 @@ local function fresh(kernel, name) return kernel:fresh(name) end
 
 local function all_uniform(fn, access)
   for _, index in ipairs(access.indices or {}) do
-    if not uniform.is_uniform(fn, index) then return false end
+    if not uniform.of(fn, index) then return false end
   end
   return access.indices ~= nil and access.root ~= nil
 end

@@ -19,10 +19,10 @@
 --     for (; k < n; k++) if (a[k] > x) { found = k; break; }
 
 local apart = require "gilua.facts.apart"
+local certain = require "gilua.facts.certain"
 local edit = require "gilua.transform.edit"
 local effects = require "gilua.facts.effects"
 local expression = require "gilua.source.expression"
-local hoist = require "gilua.transform.hoist"
 local iterations = require "gilua.transform.iterations"
 
 local FACTORS = { 4, 8 }
@@ -84,14 +84,6 @@ local function moves(loop, tree)
   return found
 end
 
-local function is_certain_set(loop)
-  local set = {}
-  for _, tree in ipairs(hoist.certain_trees(loop)) do
-    hoist.certain_nodes(tree, function(node) set[node] = true end)
-  end
-  return set
-end
-
 local function by_size(a, b)
   local one, two = a.node.last - a.node.first, b.node.last - b.node.first
   if one ~= two then return one < two end
@@ -100,10 +92,10 @@ end
 
 -- The loads of an iteration that can be made early, smaller ones first: { access, … }.
 local function loads(loop, all)
-  local list, certain = {}, is_certain_set(loop)
+  local list, always = {}, certain.set(loop)
   if loop.opaque or loop.conditional or loop.barrier or loop.warp then return list end
   for _, access in ipairs(loop.inside.accesses) do
-    if access.node and (all or certain[access.node]) and can_load(loop, access, 0)
+    if access.node and (all or always[access.node]) and can_load(loop, access, 0)
       and moves(loop, access.node) then
       list[#list + 1] = access
     end

@@ -12,10 +12,10 @@
 
 local affine = require "gilua.source.affine"
 local apart = require "gilua.facts.apart"
+local certain = require "gilua.facts.certain"
 local edit = require "gilua.transform.edit"
 local effects = require "gilua.facts.effects"
 local expression = require "gilua.source.expression"
-local hoist = require "gilua.transform.hoist"
 local loop_of = require "gilua.facts.loop"
 local order = require "gilua.transform.order"
 
@@ -62,13 +62,10 @@ end
 
 -- Is one of the loads made in each iteration, also in the first, whatever conditions say?
 local function is_certain(loop, reads)
-  local found = false
-  for _, tree in ipairs(hoist.certain_trees(loop)) do
-    hoist.certain_nodes(tree, function(node)
-      for _, access in ipairs(reads) do found = found or access.node == node end
-    end)
+  for _, access in ipairs(reads) do
+    if certain.of(loop, access.node) then return true end
   end
-  return found
+  return false
 end
 
 -- What is carried from one iteration to the next: { statement, write, reads, type }, ….

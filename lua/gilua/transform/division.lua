@@ -4,10 +4,12 @@
 --           reciprocal, formed once before the loop; the last digit may differ
 --   power   pow(x, 2), pow(x, 0.5) and the like are products and roots
 
+local certain = require "gilua.facts.certain"
 local edit = require "gilua.transform.edit"
 local effects = require "gilua.facts.effects"
 local expression = require "gilua.source.expression"
 local loop_of = require "gilua.facts.loop"
+local once = require "gilua.facts.once"
 local statement = require "gilua.source.statement"
 local types = require "gilua.transform.types"
 
@@ -39,13 +41,24 @@ local function is_free(loop, node)
   return true
 end
 
+local function touches(loop, node) return #effects.of(loop.fn, node).accesses > 0 end
+
+-- May what a divisor loads be loaded before the loop, where that has a round?
+local function can_touch(loop, node)
+  return not touches(loop, node) or certain.of(loop, node)
+    and once.guard(loop, loop.fn.kernel:names()) ~= nil
+end
+
 -- The divisors: { text, type, divisions }.
 local function divisors(loop)
   local list, by_text = {}, {}
   if loop.opaque or loop.conditional then return list end
   local function visit(tree)
     expression.walk(tree, function(node)
-      if node.kind ~= "binary" or node.op ~= "/" or not is_free(loop, node.b) then return end
+      if node.kind ~= "binary" or node.op ~= "/" or not is_free(loop, node.b)
+        or not can_touch(loop, node.b) then
+        return
+      end
       local type = types.of(loop.fn, node)
       if not ONE[type] then return end
       visit(node.a)
@@ -85,15 +98,18 @@ end
 local function divided(loop)
   local kernel, list = loop.fn.kernel, divisors(loop)
   if #list == 0 then return nil, "the loop divides by nothing that stays the same" end
-  local e, before, taken = edit.new(kernel), {}, {}
+  local e, names, guard = edit.new(kernel), kernel:names(), {}
+  for _, divisor in ipairs(list) do
+    if touches(loop, divisor.node) and not guard.text then guard = once.guard(loop, names) end
+  end
+  local before = guard.lines or {}
   for _, divisor in ipairs(list) do
     local node = divisor.node
-    local name = kernel:fresh((node.kind == "name" and node.text or "divisor") .. "_inverse")
-    while taken[name] do name = kernel:fresh(name .. "_too") end
-    taken[name] = true
-    before[#before + 1] = ("const %s %s = %s / %s;"):format(divisor.type, name,
-      ONE[divisor.type], (node.kind == "binary" and not node.parens and "(%s)" or "%s"):format(
-        kernel:plain(node)))
+    local name = names((node.kind == "name" and node.text or "divisor") .. "_inverse")
+    local value = ("%s / %s"):format(ONE[divisor.type],
+      (node.kind == "binary" and not node.parens and "(%s)" or "%s"):format(kernel:plain(node)))
+    local lines = once.valued(touches(loop, node) and guard or {}, divisor.type, name, value)
+    table.move(lines, 1, #lines, #before + 1, before)
     for _, division in ipairs(divisor.divisions) do
       local slash = division.b.first - 1
       e:replace(slash, division.b.last, "* " .. name)

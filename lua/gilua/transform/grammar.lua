@@ -6,6 +6,7 @@
 -- no transformation has been. One whose conditions do not hold, or hold no longer, is passed over,
 -- as genes inside rewritten lines are: crossover of legal genomes gives legal ones.
 
+local apart = require "gilua.facts.apart"
 local donors_of = require "gilua.transform.donors"
 local gene = require "gilua.transform.gene"
 local genomes = require "gilua.search.genome"
@@ -66,12 +67,29 @@ local function kernel_at(kernel, line)
   end
 end
 
+-- What a transformation at a line promises of the arrays that it takes for different memory: is it
+-- the host's to keep, and the sentence of what it is not; nothing where they are proved to be.
+local function promised(kernel, g)
+  local ours, hosts = {}, {}
+  for _, fn in ipairs(transform.find(g.name).apart and kernel.functions or {}) do
+    if fn.line <= g.line and g.line <= fn.last_line then ours, hosts = apart.promises(fn) end
+  end
+  return #ours + #hosts > 0, #ours > 0 and table.concat(ours, ", ") or nil
+end
+
 -- The change that a gene means; or nil and why there is none.
 local function change_of(self, g, now)
   local kernel = analysis(self, now)
   local change, why = transform.find(g.name).make(kernel, g.line, g.args)
   local own = change and change.launch and self.named and kernel_at(kernel, g.line)
   if own then change.launch = launch.named(change.launch, own) end
+  if change then
+    local also
+    change.apart, also = promised(kernel, g)
+    change.promise = change.promise or transform.find(g.name).promise
+    change.promise = change.promise and also and change.promise .. ", and " .. also
+      or change.promise or also
+  end
   return change, why or ("nothing at line %d is as it wants it"):format(g.line)
 end
 
@@ -105,7 +123,8 @@ local function step(self, before, index, g)
   local edited
   if change then edited, why = lines.edited(made.lines, change.edits) end
   made.steps[index] = edited
-    and { says = change.says or "", launch = change.launch, promise = change.promise }
+    and { says = change.says or "", launch = change.launch, promise = change.promise,
+          apart = change.apart }
     or { why = why }
   if not edited then return made end
   made.lines = edited
@@ -259,8 +278,8 @@ local function lines_of(made, i)
 end
 
 --- As gi.grammar's; of a transformation { text, kind = "transform", name, args, at (its line),
---- lines (those that it changes), says and launch, or why it is passed over; apart: arrays of
---- different parameters are taken for different memory; twice: lines stay beside a copy; judged:
+--- lines (those that it changes), says and launch, or why it is passed over; apart: arrays are
+--- taken for different memory that are not proved to be; twice: lines stay beside a copy; judged:
 --- data say whether it keeps the meaning; donated: it brings a part of another function; promise:
 --- what it takes of numbers }.
 function Grammar:genes(genome)
@@ -276,9 +295,9 @@ function Grammar:genes(genome)
     local known = step_of.says and transform.find(g.name) or {} -- nothing of one passed over
     list[at] = { text = g.text, kind = "transform", name = g.name, args = g.args, at = g.line,
       lines = lines_of(made, i), says = step_of.says, why = step_of.why,
-      launch = step_of.launch, apart = known.apart or false, twice = known.twice or false,
+      launch = step_of.launch, apart = step_of.apart or false, twice = known.twice or false,
       judged = known.judged or false, donated = known.donated or false,
-      promise = step_of.promise or known.promise }
+      promise = step_of.promise }
   end
   return list
 end

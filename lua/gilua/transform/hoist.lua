@@ -1,62 +1,25 @@
 --- hoist: what a loop loads anew in each iteration, though nothing there changes it, is loaded
 -- once before the loop.
 --
+--   for (k = 0; k < count; k++) s += w[at] * x[k];
+--
+--   const bool has_rounds = 0 < count;
+--   float w_before;
+--   if (has_rounds) w_before = w[at];
+--   for (k = 0; k < count; k++) s += w_before * x[k];
+--
 -- The compiler leaves such a load in the loop where a store of the loop might change it; here two
 -- arrays that came as two arguments are taken for different ones. Only loads that each iteration
--- makes are taken, so that no address is touched that was not.
+-- makes are taken, and only if there is one, so that no address is touched that was not.
 
+local certain = require "gilua.facts.certain"
 local edit = require "gilua.transform.edit"
 local effects = require "gilua.facts.effects"
-local expression = require "gilua.source.expression"
 local loop_of = require "gilua.facts.loop"
-local statement = require "gilua.source.statement"
+local once = require "gilua.facts.once"
 
 local M = { name = "hoist", apart = true,
   doc = "Loads that are the same in each iteration of a loop, made once before it." }
-
-local JUMPS = { ["break"] = true, continue = true, ["return"] = true, ["goto"] = true }
-
-local function has_jump(s)
-  local found = false
-  statement.walk(s, function(below) found = found or JUMPS[below.kind] or false end)
-  return found
-end
-
---- The trees that each iteration of a loop evaluates: not those below an if, in another loop, or
---- behind what may leave the iteration.
----@param loop table
----@return table[]
-function M.certain_trees(loop)
-  local list = {}
-  local function visit(s)
-    if s.kind == "block" then
-      for _, child in ipairs(s.body) do
-        if not visit(child) then return false end
-      end
-    elseif s.kind == "expression" then
-      list[#list + 1] = s.tree
-    elseif s.kind == "declaration" then
-      for _, d in ipairs(s.declared) do list[#list + 1] = d.init end
-    elseif s.kind == "if" then
-      list[#list + 1] = s.condition
-    end
-    return not has_jump(s)
-  end
-  visit(loop.body)
-  return list
-end
-
---- Visits the nodes of a tree that are evaluated whenever it is: not those behind a ?: or a &&.
-function M.certain_nodes(tree, visit)
-  expression.walk(tree, function(node)
-    visit(node)
-    if node.kind == "choice" then M.certain_nodes(node.condition, visit) return false end
-    if node.kind == "binary" and (node.op == "&&" or node.op == "||") then
-      M.certain_nodes(node.a, visit)
-      return false
-    end
-  end)
-end
 
 local function access_of(loop, node)
   for _, access in ipairs(loop.inside.accesses) do
@@ -81,8 +44,8 @@ end
 local function loads(loop)
   local list, by_text = {}, {}
   if loop.opaque or loop.conditional then return list end
-  for _, tree in ipairs(M.certain_trees(loop)) do
-    M.certain_nodes(tree, function(node)
+  for _, tree in ipairs(certain.trees(loop)) do
+    certain.nodes(tree, function(node)
       local type = node.kind == "index" and is_free(loop, node)
       if not type then return end
       local text = loop.fn.kernel:plain(node)
@@ -105,7 +68,7 @@ end
 function M.find(kernel)
   local list = {}
   for _, loop in ipairs(kernel:open_loops()) do
-    if #loads(loop) > 0 then
+    if #loads(loop) > 0 and once.guard(loop, kernel:names()) then
       list[#list + 1] = { line = loop.line, args = {} }
     end
   end
@@ -115,12 +78,15 @@ end
 local function hoist(loop)
   local kernel, list = loop.fn.kernel, loads(loop)
   if #list == 0 then return nil, "the loop has no load that is the same in each iteration" end
-  local e, before, names = edit.new(kernel), {}, {}
+  local e, names = edit.new(kernel), kernel:names()
+  local guard, why = once.guard(loop, names)
+  if not guard then return nil, why end
+  local before = guard.lines or {}
   for _, load in ipairs(list) do
-    local name = kernel:fresh(load.base .. "_before")
-    while names[name] do name = kernel:fresh(name .. "_too") end
-    names[name] = true
-    before[#before + 1] = ("const %s %s = %s;"):format(load.type, name, load.text)
+    local name = names(load.base .. "_before")
+    for _, line in ipairs(once.valued(guard, load.type, name, load.text)) do
+      before[#before + 1] = line
+    end
     for _, node in ipairs(load.nodes) do e:replace(node.first, node.last, name) end
   end
   e:around(loop.statement, before)

@@ -7,14 +7,17 @@
 --   for (j = 0; j < n; j++) y_kept += a[j];
 --   y[i] = y_kept;
 --
--- Where the statement before the loop stores the element's first value, it becomes the variable's.
+-- Where the loop may have no round, the element is touched only if it has one. Where the statement
+-- before the loop stores the element's first value, it becomes the variable's.
 -- The compiler may not: for all that it knows, a[j] is y[i]. Other elements of the same array may
 -- be read where the heads of loops and the conditions above tell them from it: y[j] with j < i.
 
 local apart = require "gilua.facts.apart"
+local certain = require "gilua.facts.certain"
 local edit = require "gilua.transform.edit"
 local effects = require "gilua.facts.effects"
 local loop_of = require "gilua.facts.loop"
+local once = require "gilua.facts.once"
 local ranges = require "gilua.transform.ranges"
 
 local function all_invariant(loop, indices)
@@ -77,12 +80,23 @@ local function is_alone(loop, element)
   return #element.accesses > 0
 end
 
+local given_before
+
+-- Does a loop touch an element for certain where it is loaded and stored: before the loop, or in
+-- each round, if there is one?
+local function is_touched(loop, element)
+  if given_before(loop, element) then return true end
+  local always, found = certain.set(loop), false
+  for _, access in ipairs(element.accesses) do found = found or always[access.node] or false end
+  return found and once.guard(loop, loop.fn.kernel:names()) ~= nil
+end
+
 --- The elements that a loop can keep: { text, type, base, accesses }.
 ---@param loop table of gilua.facts.loop
 local function kept(loop)
   local list = {}
   for _, element in ipairs((elements(loop))) do
-    if is_alone(loop, element) then list[#list + 1] = element end
+    if is_alone(loop, element) and is_touched(loop, element) then list[#list + 1] = element end
   end
   return list
 end
@@ -96,7 +110,7 @@ local function does_nothing(s)
 end
 
 -- What right before the loop gives an element its value, `y[i] = 0`; nil where nothing does.
-local function given_before(loop, element)
+function given_before(loop, element)
   local parent, before = loop.statement.parent, nil
   if not parent or parent.kind ~= "block" then return nil end
   for _, s in ipairs(parent.body) do
@@ -133,21 +147,24 @@ function M.find(kernel)
   return list
 end
 
--- Puts the elements that a loop keeps into variables; their names must not be in `names`.
+-- Puts the elements that a loop keeps into variables, of names that are new.
 local function put(loop, e, names)
-  local kernel, before, after = loop.fn.kernel, {}, {}
+  local before, after, guard = {}, {}, nil
   local list = kept(loop)
   for _, element in ipairs(list) do
-    local name = kernel:fresh(element.base .. "_kept")
-    while names[name] do name = kernel:fresh(name .. "_too") end
-    names[name] = true
-    local given = given_before(loop, element)
+    local name, given = names(element.base .. "_kept"), given_before(loop, element)
     if given then
       e:replace(given.a.first, given.a.last, element.type .. " " .. name)
-    else
-      before[#before + 1] = ("%s %s = %s;"):format(element.type, name, element.text)
+    elseif not guard then
+      guard = once.guard(loop, names)
+      table.move(guard.lines or {}, 1, #(guard.lines or {}), 1, before)
     end
-    after[#after + 1] = ("%s = %s;"):format(element.text, name)
+    local asked = not given and guard.text and ("if (%s) "):format(guard.text) or ""
+    for _, line in ipairs(not given and once.valued(guard, element.type, name, element.text)
+      or {}) do
+      before[#before + 1] = line:gsub("^const ", "")
+    end
+    after[#after + 1] = ("%s%s = %s;"):format(asked, element.text, name)
     for _, access in ipairs(element.accesses) do
       e:replace(access.node.first, access.node.last, name)
     end
@@ -158,7 +175,7 @@ end
 
 local function keep(loop)
   local e = edit.new(loop.fn.kernel)
-  local text = put(loop, e, {})
+  local text = put(loop, e, loop.fn.kernel:names())
   if not text then return nil, "the loop has no element that can be kept" end
   local edits = e:lines()
   if not edits then return nil, "two changes overlap" end
@@ -172,7 +189,7 @@ end
 function M.make_all(fn, part)
   local e, list = edit.new(fn.kernel), all_loops(fn, part)
   if #list == 0 then return nil, "no loop has an element that can be kept" end
-  local names, lines = {}, {}
+  local names, lines = fn.kernel:names(), {}
   for i, loop in ipairs(list) do
     put(loop, e, names)
     lines[i] = loop.line

@@ -43,12 +43,14 @@ local function put_place(r, shuffled, names)
     .. ("{ %s = %s; %s = %s; } }"):format(r.name, other, r.at.name, place)
 end
 
--- The same of an index alone, that of the least element.
+-- The same of an index alone, that of the least element: one that no lane has changed leads nowhere
+-- for certain, and is not asked for.
 local function put_index(r, shuffled, names)
   local name, other = r.name, names.other
   return ("{ const %s %s = %s; "):format(r.type, other, shuffled(name))
-    .. ("if (%s %s %s || %s == %s && %s < %s) %s = %s; }"):format(r.element(other), r.op,
-      r.element(name), r.element(other), r.element(name), other, name, name, other)
+    .. ("if (%s != %s && (%s %s %s || %s == %s && %s < %s)) %s = %s; }"):format(other, name,
+      r.element(other), r.op, r.element(name), r.element(other), r.element(name), other, name, name,
+      other)
 end
 
 -- One step of putting a variable together: shuffled(name) is what another lane has.

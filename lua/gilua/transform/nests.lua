@@ -4,9 +4,11 @@
 --   unswitch  a condition in a loop that does not change there is asked once: two loops
 
 local apart = require "gilua.facts.apart"
+local certain = require "gilua.facts.certain"
 local edit = require "gilua.transform.edit"
 local effects = require "gilua.facts.effects"
 local loop_of = require "gilua.facts.loop"
+local once = require "gilua.facts.once"
 local order = require "gilua.transform.order"
 
 local function finder(fits)
@@ -122,25 +124,38 @@ local function fixed_condition(loop)
       stays = stays and (not part
         or loop_of.is_invariant(loop.fn, s.condition, effects.of(loop.fn, part)))
     end
-    if stays then return s end
+    local touches = stays and #effects.of(loop.fn, s.condition).accesses > 0
+    if stays and (not touches or certain.of(loop, s.condition)
+      and once.guard(loop, loop.fn.kernel:names())) then
+      return s, touches
+    end
   end
 end
 
 local function unswitched(loop)
   local kernel, s = loop.fn.kernel, loop.statement
-  local chosen = fixed_condition(loop)
+  local chosen, touches = fixed_condition(loop)
   if not chosen then return nil, "no condition of the loop stays the same" end
+  local guard = touches and once.guard(loop, kernel:names()) or {}
+  local asked = kernel:plain(chosen.condition)
+  if guard.text then
+    asked = ("%s && %s"):format(guard.text, kernel:operand(chosen.condition))
+  end
   local indent = kernel:indent(s.first)
   local function version(branch)
     local text = branch and kernel:source(branch.first, branch.last) or ";"
     return kernel:source(s.first, s.last, { [chosen.first] = { text, chosen.last } })
   end
   local e = edit.new(kernel)
-  local lines = { ("if (%s) {"):format(kernel:plain(chosen.condition)),
-                  "  " .. version(chosen.body):gsub("\n", "\n  "), "} else {",
-                  "  " .. version(chosen.otherwise):gsub("\n", "\n  "), "}" }
+  local lines = guard.lines or {}
+  for _, line in ipairs { ("if (%s) {"):format(asked),
+                          "  " .. version(chosen.body):gsub("\n", "\n  "), "} else {",
+                          "  " .. version(chosen.otherwise):gsub("\n", "\n  "), "}" } do
+    lines[#lines + 1] = line
+  end
   for _, pragma in ipairs(loop.pragmas) do e:replace(pragma.first, pragma.last, "") end
-  e:replace(s.first, s.last, table.concat(lines, "\n" .. indent))
+  local text = table.concat(lines, "\n" .. indent)
+  e:replace(s.first, s.last, not edit.is_listed(s) and guard.lines and "{ " .. text .. " }" or text)
   return { edits = e:lines(), says = ("%s is asked once, before the loop at line %d"):format(
     kernel:plain(chosen.condition), loop.line) }
 end

@@ -210,7 +210,7 @@ local function unfit_twice(loop, list)
   end
   if not loop.barrier and not loop.warp then return nil end
   for _, one in ipairs(list) do
-    if not signs.is_above_zero(fn, one.n) and not uniform.is_uniform(fn, one.n) then
+    if not signs.is_above_zero(fn, one.n) and not uniform.of(fn, one.n) then
       return "threads wait for each other in it, and may divide by different numbers"
     end
   end

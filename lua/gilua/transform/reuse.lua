@@ -4,9 +4,9 @@
 -- came as two arguments are taken for different ones. Nothing between the first and the last load
 -- writes to the array or to what the index is made of.
 
+local certain = require "gilua.facts.certain"
 local edit = require "gilua.transform.edit"
 local effects = require "gilua.facts.effects"
-local hoist = require "gilua.transform.hoist"
 local loop_of = require "gilua.facts.loop"
 
 -- The loads of a statement that are surely made where it begins, and all its others: nodes.
@@ -28,7 +28,7 @@ local function is_certain(s, node)
   for _, d in ipairs(s.declared or {}) do trees[#trees + 1] = d.init end
   local found = false
   for _, tree in ipairs(trees) do
-    hoist.certain_nodes(tree, function(at) found = found or at == node end)
+    certain.nodes(tree, function(at) found = found or at == node end)
   end
   return found
 end

@@ -62,7 +62,7 @@ local function lone(fn, tree)
     local a, thread = lone(fn, tree.a)
     local b, other = lone(fn, tree.b)
     local function is_free(part)
-      return uniform.is_uniform(fn, part) or zero_of(fn, part, "y") or zero_of(fn, part, "z")
+      return uniform.of(fn, part) or zero_of(fn, part, "y") or zero_of(fn, part, "z")
     end
     if a and not b and is_free(tree.b) then return a, thread end
     if b and not a and is_free(tree.a) then return b, other end

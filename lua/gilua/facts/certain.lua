@@ -1,0 +1,79 @@
+--- certain: is a node evaluated in every iteration of a loop that begins?
+--
+-- Not below an `if`, a `switch` or another loop, behind what may leave the iteration, or behind ?:,
+-- && and ||. Where one is not certain, its address must not be touched earlier or instead.
+
+local expression = require "gilua.source.expression"
+local statement = require "gilua.source.statement"
+
+local M = {}
+
+local JUMPS = { ["break"] = true, continue = true, ["return"] = true, ["goto"] = true,
+  label = true, case = true }
+
+local function has_jump(s)
+  local found = false
+  statement.walk(s, function(below) found = found or JUMPS[below.kind] or false end)
+  return found
+end
+
+--- The trees that each iteration of a loop evaluates.
+---@param loop table of gilua.facts.loop
+---@return table[]
+function M.trees(loop)
+  local list = {}
+  local function visit(s)
+    if s.kind == "block" then
+      for _, child in ipairs(s.body) do
+        if not visit(child) then return false end
+      end
+    elseif s.kind == "expression" then
+      list[#list + 1] = s.tree
+    elseif s.kind == "declaration" then
+      for _, d in ipairs(s.declared) do list[#list + 1] = d.init end
+    elseif s.kind == "if" then
+      list[#list + 1] = s.condition
+    end
+    return not has_jump(s)
+  end
+  visit(loop.body)
+  return list
+end
+
+--- Visits the nodes of a tree that are evaluated whenever it is.
+---@param tree table
+---@param visit fun(node: table)
+function M.nodes(tree, visit)
+  expression.walk(tree, function(node)
+    visit(node)
+    if node.kind == "choice" then M.nodes(node.condition, visit) return false end
+    if node.kind == "binary" and (node.op == "&&" or node.op == "||") then
+      M.nodes(node.a, visit)
+      return false
+    end
+  end)
+end
+
+--- The nodes that each iteration of a loop evaluates, as a set.
+---@param loop table
+---@return table<table, true>
+function M.set(loop)
+  local set = {}
+  for _, tree in ipairs(M.trees(loop)) do
+    M.nodes(tree, function(node) set[node] = true end)
+  end
+  return set
+end
+
+--- Does each iteration of a loop evaluate a node? true; nil and the sentence where that is unknown.
+---@param loop table
+---@param node table
+---@return boolean? answer
+---@return string? promise
+function M.of(loop, node)
+  if M.set(loop)[node] then return true end
+  return nil, ("each iteration of the loop at line %d evaluates `%s`"):format(loop.line,
+    loop.fn.kernel:plain(node))
+end
+
+return M
