@@ -1,6 +1,6 @@
 -- Kernels on which a rewriting goes wrong where one of the facts below it (lua/gilua/facts) says
--- yes and does not know: a second name of an array, a loop without a round, what only some threads do.
--- Every proposal for each is applied alone and held against the kernel as it is.
+-- yes and does not know: a second name of an array, a loop without a round, what only some threads
+-- do. Every proposal for each is applied alone and held against the kernel as it is.
 
 package.path = "tests/lua/?.lua;" .. package.path
 local held = require "held"

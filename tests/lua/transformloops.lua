@@ -442,8 +442,8 @@ tap.case("elements told from others of their array", function()
         tile[t][i] -= tile[t][j] * tile[j][i];
     }
     __syncthreads();
-    for (int j = i - 1; j >= 0; j--)
-      if (t == j) tile[i][t] += tile[j][t] * 0.5f;
+    for (int j = i - 1; j > t; j--)
+      tile[i][t] += tile[j][t] * 0.5f;
     __syncthreads();
   }
   for (int i = 0; i < 32; i++) out[i * 32 + t] = tile[i][t];]]
@@ -451,6 +451,9 @@ tap.case("elements told from others of their array", function()
   local text = right("below the loop's variable, left of the thread", "keep", lower, 9, {}, once)
   tap.has(text, "tile_kept -= tile[t][j] * tile[j][i];", "the others are read")
   right("downwards", "keep", lower, 13, {}, once)
+  refused("not in each round", "keep", rewritten.source [[
+  int t = threadIdx.x;
+  for (int j = 0; j < n; j++) if (j == t) out[t] += a[j];]], 4, {}, "no element that can be kept")
   right("all of a kernel", "keep", lower, 1, { "all" }, once)
   tap.is(rewritten.found("keep", lower), "1(all) 9() 13()", "where it is proposed")
   local function update(head, what)

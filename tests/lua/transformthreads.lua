@@ -51,7 +51,7 @@ tap.case("a loop that one thread did alone", function()
     out[2 * blockIdx.x] = low;
     out[2 * blockIdx.x + 1] = high;
   }]], "int"), 3, {}, INTS)
-  tap.has(text, "if (b[other] > b[high] || b[other] == b[high] && other < high) high = other;",
+  tap.has(text, "if (other != high && (b[other] > b[high] || b[other] == b[high] && other < high))",
     "of equals the first")
   refused("a barrier some threads may not come to", "warp_loop", rewritten.source [[
   if ((int)threadIdx.x >= n) return;

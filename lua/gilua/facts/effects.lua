@@ -9,7 +9,8 @@
 --   barrier  threads wait for each other; memory may change there
 --   warp     lanes exchange values or votes
 --
--- `asks` are the names outside of functions that called functions of the file ask for. Whether two accesses are of different memory is a fact of its own (gilua.facts.apart).
+-- `asks` are the names outside of functions that called functions of the file ask for. Whether two
+-- accesses are of different memory is a fact of its own (gilua.facts.apart).
 
 local expression = require "gilua.source.expression"
 local memory_of = require "gilua.facts.memory_of"

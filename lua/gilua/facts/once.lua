@@ -131,11 +131,12 @@ end
 --- a round for certain; nil and why where none can be had.
 ---@param loop table
 ---@param names fun(wanted: string): string gives a name that the text does not have
+---@param also? string what must hold besides, and is asked first
 ---@return { lines: string[]?, text: string? }? guard
 ---@return string? why
-function M.guard(loop, names)
+function M.guard(loop, names, also)
   local answer = M.of(loop)
-  if answer then return {} end
+  if answer then return also and { lines = {}, text = also } or {} end
   local fn, s = loop.fn, loop.statement
   if answer == false then return nil, "the loop has no round" end
   if s.unknown_header or s.ranged or not s.condition or not can_repeat(fn, s.condition)
@@ -144,9 +145,13 @@ function M.guard(loop, names)
   end
   local kernel, asked, name = fn.kernel, first_question(loop), names "has_rounds"
   if not asked and not s.init then asked = kernel:plain(s.condition) end
-  if asked then return { lines = { ("const bool %s = %s;"):format(name, asked) }, text = name } end
-  return { lines = { ("bool %s;"):format(name), ("{ %s %s = %s; }"):format(
-    kernel:plain(s.init), name, kernel:plain(s.condition)) }, text = name }
+  local first = also and also .. " && " or ""
+  if asked then
+    return { lines = { ("const bool %s = %s%s;"):format(name, first, asked) }, text = name }
+  end
+  return { lines = { ("bool %s%s;"):format(name, also and " = false" or ""),
+    ("%s{ %s %s = %s; }"):format(also and ("if (%s) "):format(also) or "", kernel:plain(s.init),
+      name, kernel:plain(s.condition)) }, text = name }
 end
 
 --- The lines that give a new variable a value which only a loop with a round may ask for.

@@ -1,11 +1,11 @@
 --- uniform: has an expression the same value in all threads of a block (and so of a warp)?
 --
 -- Yes, or unknown with the sentence. A variable varies where anything that is assigned to it
--- varies, or where it is assigned below a condition that does, or in a loop that some threads leave,
--- or whose iteration they pass over, without the others (gilua.facts.single_exit). threadIdx, in
--- functions that are called too, and what lanes tell each other vary, and so does what is loaded,
--- but for elements that nothing writes at a place that does not vary. Scalar parameters, blockIdx,
--- constants do not. In a function with a `goto` nothing is known.
+-- varies, or where it is assigned below a condition that does, or in a loop that some threads
+-- leave, or whose iteration they pass over, without the others (gilua.facts.single_exit).
+-- threadIdx, in functions that are called too, and what lanes tell each other vary, and so does
+-- what is loaded, but for elements that nothing writes at a place that does not vary. Scalar
+-- parameters, blockIdx, constants do not. In a function with a `goto` nothing is known.
 
 local effects = require "gilua.facts.effects"
 local single_exit = require "gilua.facts.single_exit"

@@ -393,9 +393,9 @@ function M.read(words, open)
   return root, p.all
 end
 
--- An array that comes as a parameter is a pointer to its elements.
+-- An array that comes as a parameter is a pointer to its elements; `float (*a)[4]` is one already.
 local function decay(d)
-  if #d.extents == 0 then return end
+  if #d.extents == 0 or d.rows or d.reference then return end
   table.remove(d.extents, 1)
   d.pointer, d.target_const, d.const = d.pointer + 1, d.target_const or d.const, nil
 end

@@ -85,13 +85,15 @@ local given_before
 -- Does a loop touch an element for certain where it is loaded and stored: before the loop, or in
 -- each round, if there is one?
 local function is_touched(loop, element)
-  if given_before(loop, element) then return true end
+  element.given = given_before(loop, element)
+  if element.given then return true end
   local always, found = certain.set(loop), false
   for _, access in ipairs(element.accesses) do found = found or always[access.node] or false end
   return found and once.guard(loop, loop.fn.kernel:names()) ~= nil
 end
 
---- The elements that a loop can keep: { text, type, base, accesses }.
+--- The elements that a loop can keep: { text, type, base, accesses, given (the assignment right
+--- before the loop) }; others are touched only if the loop has a round (gilua.facts.once).
 ---@param loop table of gilua.facts.loop
 local function kept(loop)
   local list = {}
@@ -152,7 +154,7 @@ local function put(loop, e, names)
   local before, after, guard = {}, {}, nil
   local list = kept(loop)
   for _, element in ipairs(list) do
-    local name, given = names(element.base .. "_kept"), given_before(loop, element)
+    local name, given = names(element.base .. "_kept"), element.given
     if given then
       e:replace(given.a.first, given.a.last, element.type .. " " .. name)
     elseif not guard then

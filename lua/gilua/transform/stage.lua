@@ -26,6 +26,7 @@ local elsewhere = require "gilua.transform.elsewhere"
 local guarded = require "gilua.transform.guarded"
 local keep = require "gilua.transform.keep"
 local loop_of = require "gilua.facts.loop"
+local once = require "gilua.facts.once"
 local sides_of = require "gilua.transform.sides"
 local statement = require "gilua.source.statement"
 local types = require "gilua.transform.types"
@@ -240,14 +241,17 @@ end
 
 -- Variables for the elements that the loop updates: the lines before and behind it.
 local function kept_lines(loop, kept, inside, instead)
-  local before, after, taken = {}, {}, {}
+  local before, after, names, guard = {}, {}, loop.fn.kernel:names(), nil
   for _, one in ipairs(kept) do
-    local name = loop.fn.kernel:fresh(one.base .. "_kept")
-    while taken[name] do name = loop.fn.kernel:fresh(name .. "_too") end
-    taken[name] = true
+    local name, asked_of = names(one.base .. "_kept"), inside
+    if not one.given then
+      guard = guard or once.guard(loop, names, inside)
+      if not guard.is_put then table.move(guard.lines or {}, 1, #(guard.lines or {}), 1, before) end
+      guard.is_put, asked_of = true, guard.text
+    end
     before[#before + 1] = ("%s %s = %s;"):format(one.type, name,
-      inside and ("%s ? %s : 0"):format(inside, one.text) or one.text)
-    after[#after + 1] = ("%s%s = %s;"):format(inside and ("if (%s) "):format(inside) or "",
+      asked_of and ("%s ? %s : 0"):format(asked_of, one.text) or one.text)
+    after[#after + 1] = ("%s%s = %s;"):format(asked_of and ("if (%s) "):format(asked_of) or "",
       one.text, name)
     for _, access in ipairs(one.accesses) do
       instead[access.node.first] = { name, access.node.last }
@@ -260,7 +264,8 @@ end
 local function kept_by(loop, inside)
   local list = {}
   for _, one in ipairs(keep.kept(loop)) do
-    if not inside or guarded.is_number(loop.fn, { pointer = 0, type = one.type }) then
+    local is_asked = inside or not one.given and once.of(loop) ~= true
+    if not is_asked or guarded.is_number(loop.fn, { pointer = 0, type = one.type }) then
       list[#list + 1] = one
     end
   end

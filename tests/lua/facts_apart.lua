@@ -1,0 +1,74 @@
+-- apart: which accesses are of different memory, and what has to be promised where that is unknown.
+
+package.path = "tests/lua/?.lua;" .. package.path
+local apart = require "gilua.facts.apart"
+local core = require "gilua.core"
+local grammar = require "gilua.transform.grammar"
+local kernel = require "gilua.transform.kernel"
+local tap = require "tap"
+
+local TEXT = [[
+__device__ float pool[64]; __device__ float other[64]; __device__ float *where;
+__constant__ float taps[4];
+__shared__ float lines[32];
+__device__ void f(float *p, float *q) { __shared__ float own[32]; own[0] = p[0]; q[0] = own[1]; }
+__global__ void k(float *out, const float *a, float *__restrict__ r, int n)
+{
+  __shared__ float tile[32];
+  extern __shared__ float s[];
+  extern __shared__ int t[];
+  float mine[4];
+  out[0] = a[0] + r[0] + tile[0] + s[0] + t[0] + mine[0] + pool[0] + where[0] + taps[0] + lines[0];
+}
+]]
+
+tap.case("two roots: yes, no or unknown", function()
+  local known = kernel.of_text(TEXT)
+  local k, f = known.by_name.k, known.by_name.f
+  local function is(fn, a, b, answer)
+    tap.is((apart.roots(fn, a, b)), answer, ("%s and %s"):format(a, b))
+    tap.is((apart.roots(fn, b, a)), answer, ("%s and %s"):format(b, a))
+  end
+  is(k, "out", "out", false)
+  is(k, "out", "a", nil)
+  is(k, "out", "r", true)
+  is(k, "out", "mine", true)
+  is(k, "out", "tile", true)
+  is(k, "out", "pool", nil)
+  is(k, "out", "where", nil)
+  is(k, "out", "taps", true)
+  is(k, "pool", "other", true)
+  is(k, "pool", "where", nil)
+  is(k, "tile", "lines", true)
+  is(k, "tile", "s", true)
+  is(k, "s", "t", false)
+  is(f, "p", "own", nil)
+  is(f, "p", "q", nil)
+end)
+
+tap.case("unknown carries its sentence, and is promised only of what is understood", function()
+  local k = kernel.of_text(TEXT).by_name.k
+  tap.is(select(2, apart.roots(k, "out", "a")), "`out` and `a` are different memory", "sentence")
+  tap.is(apart.promised(k, { root = "out" }, { root = "a" }), true, "by the host")
+  tap.is(apart.promised(k, { root = "out" }, {}), false, "not of what is not understood")
+  tap.is(apart.promised(k, { root = "s" }, { root = "t" }), false, "not against what is known")
+  local ours, hosts = apart.promises(k)
+  tap.is(table.concat(ours, "; "), "`out` and `where` are different memory", "one of the file")
+  tap.is(table.concat(hosts, "; "), "`a` and `out` are different memory; `out` and `pool` are "
+    .. "different memory", "what launches decide")
+end)
+
+-- What the genes of a kernel promise of arrays.
+local function promised(head)
+  local text = "__global__ void k(" .. head .. ", int n)\n{\n  int i = threadIdx.x;\n"
+    .. "  for (int j = 0; j < n; j++)\n    y[i] += x[j];\n}\n"
+  local g = grammar.of(assert(core.grammar.parse("k.cu", { text = text, kernel = "k" })))
+  return g:genes("T:keep<4>()")[1].apart
+end
+
+tap.case("a kernel that promises it already has nothing to promise", function()
+  tap.is(promised "float *y, const float *x", true, "unknown")
+  tap.is(promised "float *__restrict__ y, const float *__restrict__ x", false, "proved")
+end)
+
+tap.done()
