@@ -12,9 +12,10 @@ local transform = require "gilua.transform.transform"
 
 local M = {}
 
-local ROUNDS = { float = true, divide = true, power = true, unsigned = true, vector = true,
+local ROUNDS = { divide = true, power = true, unsigned = true, vector = true,
   split_accumulator = true, warp_row = true, warp_loop = true, subwarp = true, tree = true,
   warp_atomic = true, block_atomic = true, merge_threads = true, widen = true }
+local JUDGED = { warp_barrier = true, float = true } -- by the checked run, or by a tolerance
 local SIZES = { 0, 1, 2, 5, 33 }
 M.SIZES = SIZES
 
@@ -44,8 +45,23 @@ local function can_launch(options, words)
   return not words or (pcall(launch.changed, options, words))
 end
 
+-- The proposals that are held: of a kind at a line that with the first arguments.
+local function chosen(source, options, run)
+  local list, seen = {}, {}
+  local kinds = options.kinds and " " .. options.kinds .. " "
+  for _, one in ipairs(M.proposals(source)) do
+    local place = one.gene:match "^[^(]*"
+    local is_asked = not kinds or kinds:find(" " .. one.kind .. " ", 1, true)
+    if is_asked and not JUDGED[one.kind] and not seen[place] and can_launch(run, one.launch) then
+      seen[place] = true
+      list[#list + 1] = one
+    end
+  end
+  return list
+end
+
 --- The proposals whose kernel answers or ends otherwise than the source: "gene: how"; and how many
---- were held: of a kind at a line that with the first arguments.
+--- were held.
 ---@param source string
 ---@param options? table of rewritten.run: grid, block, type; sizes; kinds: those alone
 ---@return string[] wrong
@@ -54,23 +70,19 @@ function M.wrong(source, options)
   options = options or {}
   local run = { grid = options.grid or 1, block = options.block or 32, type = options.type,
                 races = options.races ~= false, limit = 0 }
-  local list, held, seen = {}, 0, {}
-  for _, one in ipairs(M.proposals(source)) do
-    local place = one.gene:match "^[^(]*"
-    local asked = not options.kinds or (" " .. options.kinds .. " "):find(" " .. one.kind .. " ", 1,
-      true)
-    if asked and not seen[place] and can_launch(run, one.launch) then
-      seen[place] = true
-      run.limit, run.launch = ROUNDS[one.kind] and 0.01 or 0, one.launch
-      local ok, how = pcall(rewritten.difference, source, one.text, options.sizes or SIZES, run)
-      held = held + 1
-      local is_no_kernel = ok and how and how:find "^line %d+:" -- of the compiler
-      if not ok or how and not is_no_kernel then
-        list[#list + 1] = one.gene .. ": " .. tostring(how)
-      end
+  local list, tried = {}, chosen(source, options, run)
+  local texts = { source }
+  for _, one in ipairs(tried) do texts[#texts + 1] = one.text end
+  rewritten.compile_all(texts)
+  for _, one in ipairs(tried) do
+    run.limit, run.launch = ROUNDS[one.kind] and 0.01 or 0, one.launch
+    local ok, how = pcall(rewritten.difference, source, one.text, options.sizes or SIZES, run)
+    local is_no_kernel = ok and how and how:find "^line %d+:" -- of the compiler
+    if not ok or how and not is_no_kernel then
+      list[#list + 1] = one.gene .. ": " .. tostring(how)
     end
   end
-  return list, held
+  return list, #tried
 end
 
 return M

@@ -73,6 +73,19 @@ end
 
 local compiled = {} -- by source: tests ask for the same before several changes of it
 
+--- Compiles several sources in one call, for what is asked of them later.
+---@param sources string[]
+function M.compile_all(sources)
+  local units = {}
+  for _, source in ipairs(sources) do
+    if not compiled[source] then units[#units + 1] = { source = source, names = { "k" } } end
+  end
+  local list = #units > 1 and gi.compile.batch(units, { target = device:target() }) or {}
+  for i, one in ipairs(list) do
+    if one.code then compiled[units[i].source] = { one.code } end
+  end
+end
+
 local function loaded(source)
   if not compiled[source] then
     compiled[source] = table.pack(gi.compile(source, { target = device:target() }))
