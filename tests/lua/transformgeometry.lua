@@ -355,7 +355,7 @@ tap.case("running sums of rows that lanes share", function()
   tap.has(rewritten.text("warp_row", rewritten.source [[
     int row = blockIdx.x * blockDim.x + threadIdx.x;
     for (int j = 1; j < n; j++) out[row * n + j] += out[row * n + j - 1];]], 3, { "4" }),
-    "if (1 < n) out_carried = out[row * n];", "the first of them")
+    "if (has_rounds) out_carried = out[row * n];", "the first of them")
   right("an offset", "warp_row", rewritten.source([[
     int row = blockIdx.x * blockDim.x + threadIdx.x;
     if (row >= n) return;

@@ -61,8 +61,9 @@ tap.case("an element that goes along", function()
       out[x] = a[x] + out[x - 1];]]), 5)
   tap.has(text, [[
     {
+    const bool has_rounds = 1 < n;
     float out_carried;
-    if (1 < n) out_carried = out[0];
+    if (has_rounds) out_carried = out[0];
     for (int x = 1; x < n; x++) // a sum
       out[x] = out_carried = a[x] + out_carried;
     }]], "as a person would write it")

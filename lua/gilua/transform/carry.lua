@@ -2,8 +2,9 @@
 --
 --   for (x = 1; x < n; x++) sum[x] = weight[x] + sum[x - 1];
 --
+--   const bool has_rounds = 1 < n;
 --   float sum_carried;
---   if (1 < n) sum_carried = sum[0];
+--   if (has_rounds) sum_carried = sum[0];
 --   for (x = 1; x < n; x++) sum[x] = sum_carried = weight[x] + sum_carried;
 --
 -- An iteration then waits for the one before to have computed, not for memory. The compiler does it
@@ -17,6 +18,7 @@ local edit = require "gilua.transform.edit"
 local effects = require "gilua.facts.effects"
 local expression = require "gilua.source.expression"
 local loop_of = require "gilua.facts.loop"
+local once = require "gilua.facts.once"
 local order = require "gilua.transform.order"
 
 -- The statements of a loop's body that are done in each iteration.
@@ -72,7 +74,8 @@ end
 local function carried(loop)
   local list = {}
   if not order.is_plain(loop) or not loop.start or not loop.step or not is_pure(loop)
-    or not loop_of.variable_tokens(loop, loop.body) then
+    or not loop_of.variable_tokens(loop, loop.body)
+    or not once.guard(loop, loop.fn.kernel:names()) then
     return list
   end
   for _, s in ipairs(listed(loop)) do
@@ -112,20 +115,6 @@ local function first_element(loop, access)
   return (kernel:source(access.node.first, access.node.last, instead):gsub("%s+", " "))
 end
 
--- A side of a comparison, without brackets that it does not want.
-local function side(kernel, tree)
-  local is_number = tree.kind == "binary" and ("+-*/%"):find(tree.op, 1, true)
-  return is_number and kernel:plain(tree) or kernel:operand(tree)
-end
-
--- The lines before the loop: what it would load first is there only if it loads at all.
-local function begun(loop, one, name)
-  local kernel, element = loop.fn.kernel, first_element(loop, one.reads[1])
-  if (loop.trips or 0) > 0 then return { ("%s %s = %s;"):format(one.type, name, element) } end
-  return { ("%s %s;"):format(one.type, name), ("if (%s %s %s) %s = %s;"):format(
-    side(kernel, loop.start), loop.relation, side(kernel, loop.bound), name, element) }
-end
-
 -- `a[x] = …` also gives the variable its next value; `a[x] += …` is written out for it.
 local function store(kernel, e, one, name)
   local tree = one.statement.tree
@@ -141,10 +130,14 @@ end
 
 -- Puts what a loop carries into variables; their names must not be in `names`.
 local function put(loop, e, names)
-  local before = {}
+  local guard = once.guard(loop, names)
+  local before = guard.lines or {}
   for _, one in ipairs(carried(loop)) do
     local name = names(one.write.base .. "_carried")
-    for _, line in ipairs(begun(loop, one, name)) do before[#before + 1] = line end
+    local element = first_element(loop, one.reads[1])
+    for _, line in ipairs(once.valued(guard, one.type, name, element)) do
+      before[#before + 1] = line:gsub("^const ", "")
+    end
     for _, access in ipairs(one.reads) do
       e:replace(access.node.first, access.node.last, name)
     end
