@@ -236,6 +236,13 @@ local THREADS = {
   const float *p = a + t;
   int k = p[0] > 0.0f ? 1 : 0;
   atomicAdd(&out[k], 1.0f);]] },
+  { "an array within a variable of a thread's own", [[
+  struct Four { float f[4]; } u;
+  int t = threadIdx.x;
+  for (int i = 0; i < 4; i++) u.f[i] = a[t + i];
+  float s = 0, *q = u.f;
+  for (int i = 0; i < n; i++) { s += u.f[1]; q[1] += 1.0f; }
+  out[t] = s;]] },
   { "some leave an inner loop, and then the outer", [[
   int t = blockIdx.x * blockDim.x + threadIdx.x, k = 0;
   bool done = false;

@@ -141,7 +141,7 @@ function M.difference(before, after, sizes, options)
     local got, why = answers(other, n, changed)
     if not got then return ("n = %d: %s"):format(n, why) end
     for i = 1, MOST do
-      local apart = math.abs(got[i] - want[i])
+      local apart = got[i] == want[i] and 0 or math.abs(got[i] - want[i])
       if apart > limit or apart ~= apart then
         return ("n = %d, element %d: %s, not %s"):format(n, i, got[i], want[i])
       end

@@ -129,6 +129,12 @@ tap.case("loads before a loop", function()
   }]]), 4)
   tap.has(text, "  if (has_rounds) a_before = a[t];\n  for (", "before it")
   tap.has(text, "out[i] -= a_before;", "wherever it is")
+  text = right("an index that is loaded itself", "hoist", rewritten.source(T .. [[
+  int s = 0;
+  for (int i = 0; i < n; i++) s += a[b[t] & 7] * i + b[t];
+  out[t] = s;]], "int"), 5, {}, { type = "i32" })
+  tap.has(text, "a_before = a[b[t] & 7];", "as a whole")
+  tap.has(text, "b_before = b[t];", "and where it stands alone")
   refused("one that not each iteration makes", "hoist", rewritten.source(T .. [[
   for (int i = t; i < n; i += 64) if (b[i] > 0.f) out[i] = a[t];]]), 4, {}, "the loop has no")
   refused("one that is written there", "hoist", rewritten.source(T .. [[

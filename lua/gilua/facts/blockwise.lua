@@ -122,6 +122,12 @@ function Known:only_counts(name)
   return counts
 end
 
+-- Is what is written perhaps in a variable itself: an array that a struct of the function has?
+local function may_be_within(known, access)
+  local d = not access.root and access.base and known.fn:declaration(access.base, access.token)
+  return d and not d.parameter and d.pointer == 0 and not d.reference or false
+end
+
 -- All that a node writes is a block's own. In the head of a loop that is a block's own only because
 -- of what it is below, variables that loops begin with a value each time are not: who goes round
 -- counts as the others do.
@@ -132,7 +138,7 @@ local function mark_written(known, all, is_head)
     end
   end
   for _, access in ipairs(all.accesses) do
-    if access.write and not known:is_global(access) then
+    if access.write and (not known:is_global(access) or may_be_within(known, access)) then
       mark(known, access.root, access.token)
       mark(known, access.base, access.token)
     end

@@ -40,6 +40,35 @@ local function is_free(loop, node)
   return loop.fn:element_type(access)
 end
 
+local function holds(outer, inner)
+  return outer ~= inner and outer.first <= inner.first and inner.last <= outer.last
+end
+
+-- Is a node part of one that is loaded before the loop: idx[i] of a[idx[i]]?
+local function is_part(list, node)
+  for _, load in ipairs(list) do
+    for _, other in ipairs(load.nodes) do
+      if holds(other, node) then return true end
+    end
+  end
+  return false
+end
+
+-- The loads without those that others hold, which are made with them.
+local function outermost(list)
+  local kept = {}
+  for _, load in ipairs(list) do
+    local nodes = {}
+    for _, node in ipairs(load.nodes) do
+      if not is_part(list, node) then nodes[#nodes + 1] = node end
+    end
+    if #nodes > 0 then
+      kept[#kept + 1] = { text = load.text, type = load.type, base = load.base, nodes = nodes }
+    end
+  end
+  return kept
+end
+
 -- The loads that can be made before the loop: { text, type, base, nodes }.
 local function loads(loop)
   local list, by_text = {}, {}
@@ -62,7 +91,7 @@ local function loads(loop)
       load.nodes[#load.nodes + 1] = node
     end
   end
-  return list
+  return outermost(list)
 end
 
 function M.find(kernel)
