@@ -87,6 +87,49 @@ LUA
 is "who asks a byte at a time is not heard for ever" closed "$("$GILUA" drip.lua "$port")"
 stay "$port"
 is "who is silent keeps nobody waiting" 200 "$(ask "/$token/")"
+
+# --- files of any size, a folder that is gone for a moment, readers that do not read
+
+truncate -s 70M run/large.csv
+get "$port" "GET /$token/large.csv HTTP/1.0\r\n\r\n" >large.answer
+like "a file larger than a text may be: its length" "^Content-Length: 73400320" "$(head -8 large.answer)"
+is "and all of it" 73400320 "$(sed '1,/^\r$/d' large.answer | wc -c)"
+rm large.answer
+cp run/report.html page.html
+truncate -s 70M run/report.html
+is "a page of that size" 200 "$(ask "/$token/")"
+mv page.html run/report.html
+mv run away
+is "a folder that is gone for a moment cannot be read" 503 "$(ask "/$token/")"
+like "which is said, and asked again" "^Refresh: 5" "$(get "$port" "GET /$token/ HTTP/1.0\r\n\r\n")"
+mv away run
+is "and is there again" 200 "$(ask "/$token/")"
+cat >slow.lua <<'LUA'
+-- slow.lua PORT TOKEN: readers that take a large file a byte at a time, as many as are served at
+-- once, and then others: prints how many of these have an answer.
+local core = require "gilua.core"
+local function ask(name)
+  local socket = require("socket.core").tcp4()
+  assert(socket:connect("127.0.0.1", tonumber(arg[1])))
+  socket:settimeout(100)
+  socket:send(("GET /%s/%s HTTP/1.0\r\n\r\n"):format(arg[2], name))
+  return socket
+end
+local slow, honest, served = {}, {}, 0
+for i = 1, 64 do slow[i] = ask "large.csv" end
+for _, socket in ipairs(slow) do socket:receive(1) end
+core.system.sleep(1.1)
+for i = 1, 120 do
+  honest[i] = ask "best.cu"
+  for _, socket in ipairs(slow) do socket:settimeout(0) socket:receive(1) end
+end
+for _, socket in ipairs(honest) do
+  if (socket:receive "*l" or ""):find "200" then served = served + 1 end
+end
+print(served)
+LUA
+is "readers that take a byte at a time keep no others out" 120 "$("$GILUA" slow.lua "$port" "$token")"
+rm -f run/large.csv
 other=$port first=$watcher
 serve second "$GILUA" watch run --port "$port"
 like "a port that is taken" "cannot listen on port $other of 127.0.0.1: .*choose another with --port" "$(cat second.err)"

@@ -8,6 +8,7 @@ local fail = require "gilua.base.fail"
 local gi = require "gilua"
 local entries = require "gilua.base.entries"
 local lfs = require "lfs"
+local printable = require "gilua.base.printable"
 local runlist = require "gilua.command.runlist"
 local state = require "gilua.report.state"
 
@@ -17,6 +18,7 @@ local M = {}
 -- Answers
 
 local HTML = "text/html; charset=utf-8"
+local MOST_PAGE = 1 << 24 -- bytes of one that is changed as it is served
 
 -- What may be looked at, by the ends of names.
 local TYPES = { html = HTML, json = "application/json", png = "image/png" }
@@ -24,17 +26,24 @@ for _, ending in ipairs { "cu", "patch", "csv", "txt" } do
   TYPES[ending] = "text/plain; charset=utf-8"
 end
 
-local function file(dir, name)
-  local type = TYPES[name:match "^%w[%w._-]*%.(%l+)$"]
+local function type_of(dir, name)
   local path = ("%s/%s"):format(dir, name)
-  if not type or lfs.symlinkattributes(path, "mode") ~= "file" then return nil end
-  return { status = 200, type = type, body = gi.textfile.read(path, "the file") }
+  return lfs.symlinkattributes(path, "mode") == "file" and TYPES[name:match "^%w[%w._-]*%.(%l+)$"]
+end
+
+local function file(dir, name)
+  local type = type_of(dir, name)
+  local opened = type and io.open(("%s/%s"):format(dir, name), "rb")
+  if not opened then return nil end
+  local size = opened:seek "end"
+  opened:seek "set"
+  return { status = 200, type = type, file = opened, size = size }
 end
 
 local function names_of(dir)
   local list = {}
   for name in entries(dir) do
-    if file(dir, name) then list[#list + 1] = name end
+    if type_of(dir, name) then list[#list + 1] = name end
   end
   table.sort(list)
   return list
@@ -57,10 +66,14 @@ local function nothing_yet(dir, alive)
     when = os.date("%Y-%m-%d %H:%M:%S", now), patience = 60 } }
 end
 
+-- A page that is larger than a text may be goes as it is.
 local function page(dir)
-  local alive, there = core.file.locked(dir .. "/.lock"), file(dir, gi.live.FILE)
-  return { status = 200, type = HTML,
-    body = state.served(there and there.body or nothing_yet(dir, alive), alive) }
+  local path, alive = ("%s/%s"):format(dir, gi.live.FILE), core.file.locked(dir .. "/.lock")
+  local there = type_of(dir, gi.live.FILE)
+  local is_large = there and (lfs.attributes(path, "size") or 0) > MOST_PAGE
+  if is_large then return file(dir, gi.live.FILE) end
+  return { status = 200, type = HTML, body = state.served(
+    there and gi.textfile.read(path, "the page") or nothing_yet(dir, alive), alive) }
 end
 
 local function of_run(dir, rest)
@@ -125,10 +138,11 @@ local function require_run(dir)
 end
 
 local function tell(o, server, token)
-  print(("%s: http://%s:%d/%s/"):format(o.run, gi.server.ADDRESS, server.port, token))
+  printable.print(("%s: http://%s:%d/%s/"):format(o.run, gi.server.ADDRESS, server.port, token))
   local line = M.ssh_line(server.port, os.getenv "SSH_CONNECTION")
   if line then
-    print("From the machine that you are at, this makes that address work there:\n  " .. line)
+    printable.print("From the machine that you are at, this makes that address work there:\n  "
+      .. line)
   end
   if not o.quiet then print "Ctrl-C ends it." end
   io.stdout:flush()
