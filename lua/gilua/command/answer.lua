@@ -4,6 +4,7 @@
 
 local ends = require "gilua.base.ends"
 local events = require "gilua.base.events"
+local host = require "gilua.base.host"
 local json = require "gilua.base.json"
 local printable = require "gilua.base.printable"
 local trace = require "gilua.base.trace"
@@ -39,7 +40,7 @@ end
 
 local function print_object(value)
   if events.on() then return events.tell("result", value.pairs) end
-  io.write(json.encode(value), "\n")
+  printable.write(json.encode(value) .. "\n", host.is_terminal())
 end
 
 --- Does a command's work: work(o) returns the object that --json prints and, where that tells of a

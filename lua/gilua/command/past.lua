@@ -190,8 +190,9 @@ local function show(o)
   for _, gene in ipairs(gi.below.explain(kept, m.genome)) do
     answer.say(o, "%s\n    %s", gene.gene, gene.text)
   end
-  io.write(printable.text(o.source and source
-    or gi.diff.unified(kept.source, source, kept.source_path:match "[^/]*$")))
+  printable.write(o.source and source
+    or gi.diff.unified(kept.source, source, kept.source_path:match "[^/]*$"),
+    gi.host.is_terminal())
 end
 
 function M.show()
@@ -280,7 +281,9 @@ function M.export()
   local archive <close>, run = evaluations_of(o.run, o.which)
   local form = FORMS[o.jsonl and "jsonl" or "csv"]
   local function work(write) write_rows(archive, run, form, write) end
-  if o.out then into_file(o.out, work) else work(function(text) io.write(text) end) end
+  if o.out then return into_file(o.out, work) end
+  local is_terminal = gi.host.is_terminal()
+  work(function(text) printable.write(text, is_terminal) end)
 end
 
 --------------------------------------------------------------------------------------------------

@@ -192,7 +192,7 @@ end
 local function told_of(o)
   if not lfs.attributes(o.recording) then return end -- nothing of CUDA was called
   local r <close> = recording.open(o.recording)
-  io.stderr:write("gilua: ", recording.line(r), "\n")
+  printable.complain(recording.line(r))
 end
 
 --------------------------------------------------------------------------------------------------
@@ -248,7 +248,7 @@ local function run(o)
   if all.processes == 0 and #found.needed > 0 and programhost.wants_runtime(found) then
     io.stderr:write "gilua: the program called nothing of CUDA\n"
   elseif all.processes > 0 and not o.quiet then
-    io.stderr:write(table.concat(programrun.lines(all, model), "\n"), "\n")
+    io.stderr:write(printable.text(table.concat(programrun.lines(all, model), "\n")), "\n")
   end
   if o.recording and not o.quiet then told_of(o) end
   if o.json then

@@ -249,7 +249,9 @@ local function said(o)
   say_settings(o, d)
   say_best(o, d)
   say_history(o, d)
-  if not (o.quiet or o.json) and d.source ~= "" then io.write("\n", printable.text(d.source)) end
+  if not (o.quiet or o.json) and d.source ~= "" then
+    printable.write("\n" .. d.source, gi.host.is_terminal())
+  end
   return json_of(d)
 end
 

@@ -8,6 +8,7 @@ local attempt = require "gilua.base.attempt"
 local core = require "gilua.core"
 local fitness = require "gilua.search.fitness"
 local host = require "gilua.base.host"
+local printable = require "gilua.base.printable"
 local progress = require "gilua.report.progress"
 local settings = require "gilua.base.settings"
 
@@ -177,7 +178,7 @@ end
 -- A string alone on the prompt: source code and tables as they stand.
 local function whole_string(text, o)
   if not text:find("\n", 1, true) or text:find("%z") then return quoted(text, 2000) end
-  text = text:gsub("\n$", "")
+  text = printable.text(text):gsub("\n$", "")
   if text:find("^%-%-%- [^\n]*\n%+%+%+ ") then return M.diff(text, o) end
   return text
 end

@@ -2,6 +2,7 @@
 -- program at the end (`gilua check` and `gilua doctor`, with --json).
 
 local json = require "gilua.base.json"
+local printable = require "gilua.base.printable"
 
 local M = {}
 
@@ -26,7 +27,7 @@ function M.new(options)
 end
 
 local function shown(mark, what, text)
-  print(("%-4s %-14s %s"):format(mark, what, text))
+  printable.print(("%-4s %-14s %s"):format(mark, what, text))
 end
 
 --- One more. Whatever is wrong makes all_well false.
