@@ -166,6 +166,14 @@ static int find(lua_State *L) {
     return 1;
 }
 
+static int directive(lua_State *L) {
+    const SourceTokens *t = &check_tokens(L)->tokens;
+    lua_Integer i = luaL_checkinteger(L, 2);
+    for (i = i < 1 ? 1 : i; i <= t->n; i++)
+        if (t->v[i - 1].kind == TOK_DIRECTIVE) return lua_pushinteger(L, i), 1;
+    return lua_pushnil(L), 1;
+}
+
 static int inside(lua_State *L) {
     const SourceToken *t = token_at(L, check_tokens(L));
     if (t == NULL || t->kind != TOK_DIRECTIVE) return luaL_argerror(L, 2, "it is no directive");
@@ -192,6 +200,8 @@ void bind_tokens(lua_State *L) {
          "What stands from token i to j, without comments: one blank where anything parts two."},
         {"find", find, "tokens:find(i, word, …) -> integer | nil",
          "The first token from i on that is the word; of several words they follow each other."},
+        {"directive", directive, "tokens:directive(i) -> integer | nil",
+         "The first directive from token i on."},
         {"inside", inside, "tokens:inside(i) -> tokens",
          "The tokens of a directive, behind its '#': its name is the first."},
         {NULL, NULL, NULL, NULL}};

@@ -78,6 +78,7 @@ struct Grammar {
     int n_rule, cap_rule, cap_info;
     Hole *hole;
     int n_hole, cap_hole;
+    int *on_line[RULE_TYPES]; /* while rules are made: how many a line has, by type; NULL: none */
     int *line_rule;         /* the fixed rule of line i + 1 */
     int *config_rule;       /* the DEF rule of configuration entry i, -1 */
     char **line_text;       /* lines without newline */

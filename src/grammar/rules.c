@@ -407,9 +407,16 @@ static int slot_order(const void *a, const void *b) {
 
 /* ---- rules from slots ---- */
 
-static char *rule_name(const Grammar *g, RuleType type, int line) {
-    int same = 1;
-    for (int i = 0; i < g->n_rule; i++) same += g->rule[i].type == type && g->rule[i].line == line;
+/* How many rules of this type the line has, this one with them. Of its own text it has one. */
+static int number_on_line(Grammar *g, RuleType type, int line) {
+    if (type == RULE_FIXED) return 1;
+    if (g->on_line[type] == NULL)
+        g->on_line[type] = gi_alloc((size_t)(g->tree.n_lines + 1) * sizeof(int));
+    return ++g->on_line[type][line];
+}
+
+static char *rule_name(Grammar *g, RuleType type, int line) {
+    int same = number_on_line(g, type, line);
     gi_buf name = {0};
     gi_buf_addf(&name, "<%s%s_%d", rule_prefix(type), g->options.file, line);
     if (same > 1) gi_buf_addf(&name, ".%d", same);
@@ -594,6 +601,7 @@ void grammar_make_rules(Grammar *g) {
     for (int i = 0; i < g->n_rule; i++)
         if (g->rule[i].type == RULE_STATEMENT) protect_statement(g, i);
         else if (opens_loop(g, i)) g->info[i].ends_loop = true;
+    for (int type = 0; type < RULE_TYPES; type++) free(g->on_line[type]);
     free(rule_of_key);
     free(l.v);
 }

@@ -96,8 +96,8 @@ end
 function M.directives(t)
   local i = 0
   return function()
-    repeat i = i + 1 until i > #t or t:kind(i) == "directive"
-    if i > #t then return nil end
+    i = t:directive(i + 1)
+    if not i then return nil end
     local words = t:inside(i)
     return i, words[1] or "", words
   end

@@ -356,14 +356,18 @@ local function cause_of(self, path)
   end
 end
 
--- The errors of a log, in its order: path, line and words.
-local function errors_in(self, log)
+--- The errors of a compiler's log, in its order; what it begins with where it has none.
+---@param log string
+---@param name string of the file that this is then said of
+---@return { path: string, line: integer, text: string }[]
+function M.errors_in(log, name)
   local list = {}
-  for path, line, words in log:gmatch "([^\n]-)%((%d+)%): [%a ]*error: ([^\n]*)" do
-    list[#list + 1] = { path = path, line = tonumber(line), text = words }
+  for text in log:gmatch "[^\n]+" do -- each by itself: a line of the source may be any length
+    local path, line, words = text:match "^(.-)%((%d+)%): [%a ]*error: (.*)"
+    list[#list + 1] = path and { path = path, line = tonumber(line), text = words } or nil
   end
   if #list > 0 then return list end
-  return { { path = self.name, line = 0, text = log:match("^%s*(.-)\n") or log } }
+  return { { path = name, line = 0, text = log:match("^%s*(.-)\n") or log } }
 end
 
 -- Where an error is: its file, if that is one of the user's or included by one, and the line there.
@@ -625,7 +629,7 @@ local function settle(self, options)
       { target = "compute_90", options = all, name = self.name })
     if code then return source, edits, undefined_in(code) end
     if kind ~= "compile" then fail("%s", message) end
-    yield(self, errors_in(self, log))
+    yield(self, M.errors_in(log, self.name))
   end
   fail("%s: more than %d things in it do not compile for a GPU", self.name, MOST_ROUNDS)
 end

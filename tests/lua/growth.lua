@@ -1,0 +1,59 @@
+-- growth: what opening a file costs grows with its size, not with the square of it.
+package.path = "tests/lua/?.lua;lua/?.lua;" .. package.path
+local tap = require "tap"
+local core = require "gilua.core"
+local csource = require "gilua.new.csource"
+local slice = require "gilua.new.slice"
+
+-- Instructions of Lua that a call takes, in hundreds.
+local function instructions(f)
+  local n = 0
+  debug.sethook(function() n = n + 1 end, "", 100)
+  f()
+  debug.sethook()
+  return n
+end
+
+-- Seconds of the processor, the least of three times.
+local function seconds(f)
+  local least = math.huge
+  for _ = 1, 3 do
+    local begun = os.clock()
+    f()
+    least = math.min(least, os.clock() - begun)
+  end
+  return least
+end
+
+tap.case("a compiler's log with a long line", function()
+  local line = ("0.25000, "):rep(12000)
+  local log = ("k.cu(2): error: no vector\n  %s\n  ^\nk.cu(9): warning #1: x\nk.cu(7): error: y\n")
+    :format(line)
+  local begun = os.clock()
+  local list = slice.errors_in(log, "k.cu")
+  tap.ok(os.clock() - begun < 1, "is read a line at a time") -- a millisecond; 10 s by its square
+  tap.is(#list, 2, "its errors")
+  tap.is(list[2].path .. list[2].line .. list[2].text, "k.cu7y", "the last one")
+  tap.is(slice.errors_in("what?\n", "k.cu")[1].text, "what?", "one without any")
+end)
+
+tap.case("directives of a long text", function()
+  local t <close> = csource.tokens("#define A 1\n" .. ("x = 1;\n"):rep(20000) .. "#undef A\n")
+  local words = {}
+  local n = instructions(function()
+    for _, word in csource.directives(t) do words[#words + 1] = word end
+  end)
+  tap.is(table.concat(words, " "), "define undef", "are found")
+  tap.ok(n < 10, "without a step for each token", n)
+end)
+
+tap.case("rules of a long kernel", function()
+  local function parse(n)
+    local text = "__global__ void k(float *x)\n{\n" .. ("  x[0] = x[0] * 2 + 1;\n"):rep(n) .. "}\n"
+    return function() assert(core.grammar.parse("k.cu", { text = text, kernel = "k" })) end
+  end
+  local one, four = seconds(parse(5000)), seconds(parse(20000))
+  tap.ok(four < 9 * one, "four times the lines: four times the seconds", ("%g, %g"):format(one, four))
+end)
+
+tap.done()
