@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 
 static bool failed(gi_err *err, const char *what, const char *path, int reason) {
     bool full = reason == ENOSPC || reason == EDQUOT;
-    return gi_fail(err, full ? "full" : "io", "cannot %s %s: %s", what, path, strerror(reason));
+    return gi_fail(err, full ? "full" : "io", "cannot %s %s: %s", what, path, gi_reason(reason));
 }
 
 /* All of it; false leaves the reason in errno. */
@@ -51,7 +52,7 @@ static bool write_to_other(const char *path, const void *bytes, size_t len, gi_e
     int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
     if (fd < 0) return failed(err, "write", path, errno);
     return ended(fd, write_all(fd, bytes, len)) ||
-           gi_fail(err, "io", "cannot write %s: %s", path, strerror(errno));
+           gi_fail(err, "io", "cannot write %s: %s", path, gi_reason(errno));
 }
 
 /* Room comes first, so that a full disk leaves the old text. */
@@ -88,12 +89,68 @@ static bool take_after(int fd, const struct stat *old) {
     return fchmod(fd, old->st_mode & 07777) == 0;
 }
 
+/* --- what is written beside a file ---
+**
+** A new text has a name of its own until it is whole: the file's, and ".gilua-" with six letters. Its
+** writer holds a lock on it. What a writer that was killed left has no lock, and goes when the same
+** file is written next. */
+
+/* A lock of the open file, as flock's is, but one that can be asked about without being had. */
+static bool taken(int fd) {
+    struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    return fcntl(fd, F_OFD_SETLK, &all) == 0;
+}
+
+/* Is the file that is locked still the one of that name? Whoever unlocks it removes it. */
+static bool is_there(int fd, const char *path) {
+    struct stat held, there;
+    return fstat(fd, &held) == 0 && stat(path, &there) == 0 && held.st_ino == there.st_ino &&
+           held.st_dev == there.st_dev;
+}
+
+#define BESIDE ".gilua-"
+
+/* Removes a file that nobody writes any more. */
+static void remove_left(const char *path) {
+    int fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    struct stat st;
+    if (fd < 0) return;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && taken(fd)) unlink(path);
+    close(fd);
+}
+
+static void remove_left_beside(const char *path) {
+    gi_buf pattern = {0};
+    glob_t found;
+    for (const char *c = path; *c; c++) gi_buf_addf(&pattern, strchr("*?[\\", *c) ? "\\%c" : "%c", *c);
+    gi_buf_adds(&pattern, BESIDE "??????");
+    if (glob(pattern.data, GLOB_NOSORT, NULL, &found) == 0) {
+        for (size_t i = 0; i < found.gl_pathc; i++) remove_left(found.gl_pathv[i]);
+        globfree(&found);
+    }
+    gi_buf_free(&pattern);
+}
+
+/* A new file beside `path`, whose name replaces *beside. Where the file system has no locks it has
+** none, and nobody else can have one to remove it. Once more where that was done just before. */
+static int open_beside(const char *path, gi_buf *beside) {
+    for (;;) {
+        gi_buf_clear(beside);
+        gi_buf_addf(beside, "%s" BESIDE "XXXXXX", path);
+        int fd = mkostemp(beside->data, O_CLOEXEC);
+        if (fd < 0) return -1;
+        bool held = taken(fd) || (errno != EAGAIN && errno != EACCES);
+        if (held && is_there(fd, beside->data)) return fd;
+        close(fd);
+    }
+}
+
 /* `path` is the file itself, no link. `old`: what is there, or NULL. */
 static bool replace(char *path, const struct stat *old, const void *bytes, size_t len,
                     gi_err *err) {
     gi_buf beside = {0};
-    gi_buf_addf(&beside, "%s.XXXXXX", path);
-    int fd = mkostemp(beside.data, O_CLOEXEC);
+    remove_left_beside(path);
+    int fd = open_beside(path, &beside);
     if (fd < 0) {
         int reason = errno;
         gi_buf_free(&beside);
@@ -184,13 +241,6 @@ void gi_journal_close(gi_journal *j) {
 ** memory and its GPU are given back, 0.1 to 0.4 s under sanitizers. */
 #define DYING 3.0
 
-/* Is the file that is locked still the one of that name? Whoever unlocks, removes it. */
-static bool is_there(int fd, const char *path) {
-    struct stat held, there;
-    return fstat(fd, &held) == 0 && stat(path, &there) == 0 && held.st_ino == there.st_ino &&
-           held.st_dev == there.st_dev;
-}
-
 static int busy(int fd, gi_err *err) {
     char who[sizeof err->message] = "";
     ssize_t n = read(fd, who, sizeof who - 1);
@@ -198,12 +248,6 @@ static int busy(int fd, gi_err *err) {
     gi_fail(err, "busy", "%.*s", n > 0 ? (int)n : 0, who);
     close(fd);
     return -1;
-}
-
-/* A lock of the open file, as flock's is, but one that can be asked about without being had. */
-static bool taken(int fd) {
-    struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    return fcntl(fd, F_OFD_SETLK, &all) == 0;
 }
 
 int gi_lock(const char *path, const char *who, gi_err *err) {

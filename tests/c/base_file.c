@@ -36,7 +36,7 @@ static void is_link(const char *path, const char *want) {
 
 static void left_nothing(void) {
     glob_t found;
-    is_int(glob("*.??????", 0, NULL, &found), GLOB_NOMATCH, "  and nothing is left beside it");
+    is_int(glob("*.gilua-*", 0, NULL, &found), GLOB_NOMATCH, "  and nothing is left beside it");
     globfree(&found);
 }
 
@@ -54,6 +54,24 @@ static void test_plain(void) {
     has_str(err.message, "cannot write none/here: No such file", "  says so");
     ok(!put(".", "x"), "a folder");
     left_nothing();
+}
+
+/* Left by a writer that was killed; one that is at work holds a lock. */
+static void test_left(void) {
+    ok(put("torn", "old") && put("torn.gilua-aaaaaa", "half") && put("torn.gilua-bbbbbb", "half") &&
+           put("torn.backup", "mine") && put("torn.gilua-notes.txt", "mine"),
+       "files beside one");
+    int fd = gi_lock("torn.gilua-bbbbbb", "somebody", &err);
+    ok(put("torn", "new"), "  it is written");
+    is_int(access("torn.gilua-aaaaaa", F_OK), -1, "  what a killed writer left goes");
+    is_int(access("torn.gilua-bbbbbb", F_OK), 0, "  what another is writing stays");
+    holds("torn.backup", "mine", "  and so do files of other names");
+    holds("torn.gilua-notes.txt", "mine", "  even like ones");
+    gi_unlock(fd, "torn.gilua-bbbbbb");
+    ok(put("t*n", "x") && put("tan.gilua-cccccc", "half") && put("t*n", "y"), "a name with a star");
+    holds("tan.gilua-cccccc", "half", "  is no pattern");
+    unlink("tan.gilua-cccccc");
+    unlink("torn.gilua-notes.txt");
 }
 
 static void test_links(void) {
@@ -178,6 +196,7 @@ int main(void) {
     nobody_folder();
     test_locks();
     test_plain();
+    test_left();
     test_links();
     test_protected();
     test_closed_folder();

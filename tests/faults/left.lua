@@ -69,7 +69,7 @@ function left(folder)
   local out = {}
   for name in lfs.dir(folder) do
     if name ~= "." and name ~= ".." then
-      local plain_name = name:gsub("%.%w%w%w%w%w%w$", ".new")
+      local plain_name = name:gsub("%.gilua%-%w%w%w%w%w%w$", ".new")
       out[#out + 1] = plain_name .. ": " .. content(folder .. "/" .. name, name)
     end
   end

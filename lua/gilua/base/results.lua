@@ -34,7 +34,7 @@ end
 -- What a program that was killed left of a file that it was about to put in its place: the name,
 -- and six letters (src/base/file.c).
 local function is_torn(name)
-  local whole = name:match "^(.+)%.%w%w%w%w%w%w$"
+  local whole = name:match "^(.+)%.gilua%-%w%w%w%w%w%w$"
   return whole ~= nil and (M.is_result(whole) or matches(whole, LASTING))
 end
 
