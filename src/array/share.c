@@ -150,7 +150,7 @@ Share *share_new(Array *const *arrays, int n, gi_err *err) {
     if (s->fd >= 0 && write_share(s, arrays)) return s;
     bool full = errno == ENOSPC || errno == ENOMEM;
     gi_fail(err, full ? "nomem" : "io", "cannot share %.1f MB of arrays with other processes: %s",
-            (double)s->bytes / 1e6, strerror(errno));
+            (double)s->bytes / 1e6, gi_reason(errno));
     share_unref(s);
     return NULL;
 }

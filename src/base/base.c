@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -56,6 +58,33 @@ static void buf_reserve(gi_buf *b, size_t extra) {
     size_t cap = b->cap ? b->cap * 2 : 64;
     b->cap = cap < need ? need : cap;
     b->data = gi_realloc(b->data, b->cap);
+}
+
+const char *gi_reason(int number) {
+    static _Thread_local char text[120];
+    struct rlimit most;
+    if (number != EFBIG || getrlimit(RLIMIT_FSIZE, &most) != 0 || most.rlim_cur == RLIM_INFINITY)
+        return strerror(number);
+    snprintf(text, sizeof text, "%s: the limit of a file's size is %llu bytes (ulimit -f)",
+             strerror(number), (unsigned long long)most.rlim_cur);
+    return text;
+}
+
+static volatile sig_atomic_t large_files;
+
+static void on_large_file(int number) {
+    (void)number;
+    large_files = 1;
+}
+
+void gi_catch_large_files(void) {
+    signal(SIGXFSZ, on_large_file);
+}
+
+bool gi_met_large_file(void) {
+    bool met = large_files;
+    large_files = 0;
+    return met;
 }
 
 void gi_buf_add(gi_buf *b, const char *bytes, size_t len) {

@@ -28,6 +28,15 @@ typedef struct gi_err {
 /* Fills *err (which may be NULL) and returns false, so that a caller can `return gi_fail(...)`. */
 bool gi_fail(gi_err *err, const char *code, const char *fmt, ...) GI_PRINTF(3, 4);
 
+/* The system's words for an errno, until the next call in this thread. A file that is too large is
+** told the limit that is set here (ulimit -f). */
+const char *gi_reason(int number);
+
+/* Catches SIGXFSZ, which would end the process without a word: a write beyond the limit fails with
+** EFBIG instead. What it starts does not inherit that. */
+void gi_catch_large_files(void);
+bool gi_met_large_file(void); /* has one failed so, since this was asked last? */
+
 /* A growing byte string, always NUL-terminated once anything was added. Zero-initialise it.
 ** Running out of memory ends the process (see gi_alloc): no caller has to check. */
 typedef struct gi_buf {

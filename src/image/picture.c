@@ -47,7 +47,7 @@ static bool write_bytes(const char *path, const gi_buf *bytes, gi_err *err) {
     if (fclose(f) == 0 && written) return true;
     const int reason = written ? errno : why;
     remove(path);
-    return gi_fail(err, "io", "cannot write all of %s: %s", path, strerror(reason));
+    return gi_fail(err, "io", "cannot write all of %s: %s", path, gi_reason(reason));
 }
 
 bool picture_write(const char *path, const Array *pixels, const PictureOptions *options,

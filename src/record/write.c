@@ -33,7 +33,7 @@ static void fail(RecordWriter *w, int reason) {
     bool full = reason == ENOSPC || reason == EDQUOT;
     w->failed = true;
     gi_fail(&w->err, full ? "full" : "io", "%s cannot be written after %llu bytes: %s", w->path,
-            (unsigned long long)w->written, strerror(reason));
+            (unsigned long long)w->written, gi_reason(reason));
 }
 
 static void write_out(RecordWriter *w, const void *bytes, size_t n) {

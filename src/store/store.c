@@ -37,7 +37,9 @@ static bool is_full(Store *s) {
 
 static bool failed(Store *s, gi_err *err) {
     int code = sqlite3_errcode(s->db) & 0xff;
-    const char *kind = is_full(s)                                         ? "full"
+    bool too_large = code == SQLITE_IOERR && gi_met_large_file();
+    const char *kind = too_large                                          ? "io"
+                       : is_full(s)                                       ? "full"
                        : code == SQLITE_BUSY || code == SQLITE_LOCKED     ? "busy"
                        : code == SQLITE_NOTADB || code == SQLITE_CORRUPT  ? "format"
                        : code == SQLITE_INTERRUPT                         ? "interrupted"
@@ -45,7 +47,8 @@ static bool failed(Store *s, gi_err *err) {
                                code == SQLITE_CONSTRAINT || code == SQLITE_RANGE
                            ? "usage"
                            : "io";
-    return gi_fail(err, kind, "%s: %s", sqlite3_db_filename(s->db, "main"), sqlite3_errmsg(s->db));
+    return gi_fail(err, kind, "%s: %s", sqlite3_db_filename(s->db, "main"),
+                   too_large ? gi_reason(EFBIG) : sqlite3_errmsg(s->db));
 }
 
 /* Where locks are another machine's word, or memory cannot be shared: NFS, SMB, Lustre, GPFS, AFS,
