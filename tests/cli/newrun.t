@@ -46,6 +46,13 @@ sed 's/argc > 1 ? atoi(argv\[1\]) : 0/atoi(argv[1])/' own/app.cu >words.cu
 PATH=$TMP/bin "$GILUA" new words.cu --run -o worded -- 37 >/dev/null 2>&1
 like "with sizes by its arguments" "n = 37, which it is run with" "$(cat worded/problem.lua)"
 
+mkdir fake
+printf '#!/bin/sh\necho "plain.cu(1): error: first"\necho "1 error detected in the compilation"\nexit 2\n' >fake/nvcc
+chmod +x fake/nvcc
+out=$(PATH=$TMP/fake:$PATH "$GILUA" new plain.cu wrong --run 2>&1)
+like "what nvcc says of an error is shown whole: the error" "^  plain.cu\\(1\\): error: first" "$out"
+like "and what follows" "^  1 error detected" "$out"
+
 if ! command -v nvcc >/dev/null; then
   echo "ok $((count += 1)) - built and run # SKIP there is no nvcc on this machine"
   finish

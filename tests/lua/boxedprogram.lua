@@ -62,6 +62,12 @@ tap.case("the line that says why", function()
     "nvcc fatal: no", "is not make's")
   tap.is(boxedprogram.last_line "make: *** No rule\n", "make: *** No rule", "but where it is alone")
   tap.is(boxedprogram.last_line " \n", "", "nothing")
+  tap.is(boxedprogram.whole "a.cu(3): error: no x\n    x = 1;\n\n1 error detected\n",
+    "\n  a.cu(3): error: no x\n      x = 1;\n  1 error detected", "all that it printed")
+  tap.is(boxedprogram.whole "\27[2J\n", "\n  \\x1b[2J", "as a terminal may have it")
+  tap.is(boxedprogram.whole(("e\n"):rep(103)), ("\n  e"):rep(100) .. "\n  (3 more lines)",
+    "of much")
+  tap.is(boxedprogram.whole " \n", "", "of nothing")
 end)
 
 tap.case("no network", function()

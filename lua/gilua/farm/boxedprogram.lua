@@ -90,4 +90,22 @@ function M.last_line(text)
   return printable.text((last or of_make or ""):match "^%s*(.-)%s*$")
 end
 
+local MOST_LINES = 100
+
+--- All that a program printed, fit to be shown, a line each behind its own line end and two blanks;
+--- "" where that is nothing. Of very much the beginning, and how many more lines there are.
+---@param text string
+---@return string
+function M.whole(text)
+  local list, n = {}, 0
+  for line in text:gmatch "[^\r\n]+" do
+    if line:find "%S" then
+      n = n + 1
+      list[n <= MOST_LINES and n or MOST_LINES + 1] = "\n  " .. printable.text(line)
+    end
+  end
+  if n > MOST_LINES then list[MOST_LINES + 1] = ("\n  (%d more lines)"):format(n - MOST_LINES) end
+  return table.concat(list)
+end
+
 return M

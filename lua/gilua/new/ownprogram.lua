@@ -174,7 +174,7 @@ local function built(work, o)
       .. "record)"):format(#list)
   end
   return nil, ("it is not built: %s%s"):format(last.why or "nothing that wants libcudart came",
-    last_words(last.text))
+    boxedprogram.whole(last.text))
 end
 
 --------------------------------------------------------------------------------------------------
