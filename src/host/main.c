@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "base/base.h"
@@ -88,6 +89,24 @@ static void stop_hook(lua_State *L, lua_Debug *ar) {
     bind_interrupt(L);
 }
 
+/* What does not hear Ctrl-C, a loop in C that never looks, has HEARING_US of the processor's time.
+** Then the program ends here and now: results are whole or not there, whenever that is. */
+#define HEARING_US 700000
+
+static void on_unheard(int number) {
+    static const char words[] = "gilua: interrupted\n";
+    (void)number;
+    if (!bind_interrupted) return;
+    if (write(2, words, sizeof words - 1) < 0) {} /* nothing to be done then */
+    _exit(ENDED_SIGNAL + (int)signal_number);
+}
+
+static void listen_for_it(void) {
+    const struct itimerval once = {.it_value = {0, HEARING_US}};
+    signal(SIGPROF, on_unheard);
+    setitimer(ITIMER_PROF, &once, NULL);
+}
+
 /* The first one stops what runs, in good order: what was found is kept. Until GRACE_S later others
 ** are the same wish (a batch system signals a process and then its group; a closed pipe is met at
 ** each line). Then one more ends the program at once; at the prompt a second Ctrl-C warns, and the
@@ -110,6 +129,7 @@ static void on_stop(int number) {
     bind_interrupted = 1;
     lua_sethook(interrupted_state, stop_hook,
                 LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
+    if (!holds_on) listen_for_it();
 }
 
 /* Who wants to know what was found so far ends nothing, whatever runs, or nothing. */
@@ -583,7 +603,7 @@ static void finish_output(int status, void *unused) {
     const bool lost = ferror(stdout), flushed = fflush(stdout) == 0;
     if (!lost && flushed) return;
     fprintf(stderr, "gilua: not all could be written to standard output: %s\n",
-            errno ? strerror(errno) : "it is closed, or the disk is full");
+            errno ? gi_reason(errno) : "it is closed, or the disk is full");
     _exit(status ? status : ENDED_WORLD);
 }
 
@@ -591,6 +611,7 @@ int main(int argc, char **argv) {
     open_standard();
     on_exit(finish_output, NULL);
     signal(SIGUSR1, on_asked);
+    gi_catch_large_files();
     lua_State *L = luaL_newstate();
     if (L == NULL) {
         fprintf(stderr, "gilua: out of memory while starting\n");

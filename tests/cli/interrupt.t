@@ -37,6 +37,9 @@ stops() {
   ok $? "$what: before its compiler or kernel comes to an end" "$took ms"
 }
 
+echo 'print "on" io.stdout:flush() print((("a"):rep(1 << 16)):match ".-.-.-.-b")' >deaf.lua
+stops "a loop in C that does not listen" 'grep -q on out.txt' deaf.lua
+
 cat >fine.cu <<'END'
 __global__ void k(float *x, int n)
 {

@@ -68,6 +68,18 @@ if ! sanitized "memory that is limited, which the sanitizer's own is beyond"; th
   one "little memory" 1 "NVRTC of CUDA 12 or 13 is there and cannot be loaded: .*" small "$GILUA" "${real[@]}" --out small
 fi
 
+# --- a limit of a file's size
+
+large() { ulimit -f "$1" && shift && exec "$@"; }
+too_large="File too large: the limit of a file's size is [0-9]+ bytes \\(ulimit -f\\)"
+one "an output" 1 "not all could be written to standard output: $too_large" large 1 "$GILUA" -e 'print(("x"):rep(5000))' >large.txt
+for kilobytes in 20 200; do
+  fails "results of a run, of $kilobytes kB at most" "cannot write .*: $too_large|archive.sqlite: $too_large" \
+    large $kilobytes "$GILUA" "${real[@]}" --out large
+done
+"$GILUA" resume large >/dev/null 2>&1
+is "and nothing of it is lost" 0 $?
+
 # --- the terminal
 
 if script -qfec true /dev/null </dev/null >/dev/null 2>&1; then
