@@ -28,7 +28,9 @@ typedef struct Cond {
     NameSet assumed; /* literals taken when an unbalanced group was read by one branch */
 } Cond;
 
-enum { MAX_DEPTH = 100 };
+/* Each branch is known by the conditions of all before it: their number is bounded, for that is
+** quadratic. */
+enum { MAX_DEPTH = 100, MAX_BRANCHES = 400 };
 
 /* ---- places ---- */
 
@@ -355,6 +357,10 @@ static void add_directive(Cond *c, int raw, DirectiveKind kind, int name, bool p
 }
 
 static bool walk_group(Cond *c, const Group *g, int place, int outer, bool partial, int depth) {
+    if (g->n > MAX_BRANCHES)
+        return gi_fail(c->err, "format", "line %d: an #if with %d branches (at most %d)",
+                       line_of(c->t->line_start, c->t->n_lines, c->raw.v[g->v[0].directive].start),
+                       g->n, MAX_BRANCHES);
     int group = group_add(c->t, outer, has_else(c, g));
     bool all = group_balanced(c, g);
     int choice = all ? -1 : branch_choice(c, g);

@@ -56,4 +56,17 @@ tap.case("rules of a long kernel", function()
   tap.ok(four < 9 * one, "four times the lines: four times the seconds", ("%g, %g"):format(one, four))
 end)
 
+tap.case("a condition of very many branches", function()
+  local function parse(n)
+    local text = "#if A == 0\n" .. ("#elif A == 1\n"):rep(n) .. "#endif\n"
+      .. "__global__ void k(float *x) { x[0] = 1; }\n"
+    return core.grammar.parse("k.cu", { text = text, kernel = "k" })
+  end
+  tap.ok(parse(399), "some hundreds are read")
+  local g, why = parse(400)
+  tap.is(g, nil, "more are refused")
+  tap.is(tostring(why):match "line.*", "line 1: an #if with 401 branches (at most 400)",
+    "in a sentence")
+end)
+
 tap.done()
