@@ -91,9 +91,9 @@ static bool take_after(int fd, const struct stat *old) {
 
 /* --- what is written beside a file ---
 **
-** A new text has a name of its own until it is whole: the file's, and ".gilua-" with six letters. Its
-** writer holds a lock on it. What a writer that was killed left has no lock, and goes when the same
-** file is written next. */
+** Until it is whole, a new text has a name of its own: the file's, and ".gilua-" with six letters.
+** Its writer holds a lock on it. What a killed writer left has no lock, and is removed when the
+** same file is written next. */
 
 /* A lock of the open file, as flock's is, but one that can be asked about without being had. */
 static bool taken(int fd) {
@@ -122,7 +122,8 @@ static void remove_left(const char *path) {
 static void remove_left_beside(const char *path) {
     gi_buf pattern = {0};
     glob_t found;
-    for (const char *c = path; *c; c++) gi_buf_addf(&pattern, strchr("*?[\\", *c) ? "\\%c" : "%c", *c);
+    for (const char *c = path; *c; c++)
+        gi_buf_addf(&pattern, strchr("*?[\\", *c) ? "\\%c" : "%c", *c);
     gi_buf_adds(&pattern, BESIDE "??????");
     if (glob(pattern.data, GLOB_NOSORT, NULL, &found) == 0) {
         for (size_t i = 0; i < found.gl_pathc; i++) remove_left(found.gl_pathv[i]);

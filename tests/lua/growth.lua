@@ -53,7 +53,8 @@ tap.case("rules of a long kernel", function()
     return function() assert(core.grammar.parse("k.cu", { text = text, kernel = "k" })) end
   end
   local one, four = seconds(parse(5000)), seconds(parse(20000))
-  tap.ok(four < 9 * one, "four times the lines: four times the seconds", ("%g, %g"):format(one, four))
+  tap.ok(four < 9 * one, "four times the lines: four times the seconds",
+    ("%g, %g"):format(one, four))
 end)
 
 tap.case("a condition of very many branches", function()

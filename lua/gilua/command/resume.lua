@@ -5,6 +5,7 @@ local fail = require "gilua.base.fail"
 local gi = require "gilua"
 local lfs = require "lfs"
 local results = require "gilua.base.results"
+local runpath = require "gilua.base.runpath"
 
 local function absolute(path)
   return path:find "^/" and path or lfs.currentdir() .. "/" .. path
@@ -31,9 +32,10 @@ end
 
 -- As if the command had been typed again, where it was typed.
 local function begin(command, dir)
-  local moved, why = lfs.chdir(command.folder or "")
+  local folder = runpath.meant(command.folder or "", dir)
+  local moved, why = lfs.chdir(folder)
   if not moved then
-    fail("the run was begun in %s: %s", command.folder or "a folder that was gone", why)
+    fail("the run was begun in %s: %s", folder ~= "" and folder or "a folder that was gone", why)
   end
   for name, value in pairs(command.options) do gi.options[name] = value end
   gi.options.resume = dir

@@ -13,6 +13,7 @@ local identity = require "gilua.base.identity"
 local json = require "gilua.base.json"
 local kept = require "gilua.report.kept"
 local lfs = require "lfs"
+local runpath = require "gilua.base.runpath"
 local results = require "gilua.base.results"
 local world = require "gilua.store.world"
 
@@ -56,9 +57,10 @@ end
 --------------------------------------------------------------------------------------------------
 -- How the run was begun, so that it can be begun again
 
---- The command line, as a text.
+--- The command line, as a text. Where it was given is told from the run's folder.
+---@param dir string the run's folder
 ---@return string
-function M.command()
+function M.command(dir)
   local words = {}
   for i = 0, #arg do words[i + 1] = arg[i] end
   local options = {}
@@ -67,7 +69,7 @@ function M.command()
   end
   table.sort(options, function(a, b) return a[1] < b[1] end)
   return json.encode(json.object {
-    { "folder", lfs.currentdir() }, { "words", json.array(words) },
+    { "folder", runpath.told(lfs.currentdir() or "", dir) }, { "words", json.array(words) },
     { "options", json.object(options) },
   })
 end
@@ -115,7 +117,7 @@ function M.open(folder, problem, farm, seed)
     compare(folder, description)
     local id, hash = folder.archive:world(description)
     folder.run = folder.archive:begin_run { world = id, seed = seed, device = farm.device,
-      problem = problem.dir, command = M.command(), resumed = folder.resumed }
+      problem = problem.dir, command = M.command(folder.dir), resumed = folder.resumed }
     folder.world = hash
     ends.at_end(function() mark_ended(folder) end)
   end

@@ -12,6 +12,7 @@ local donors = require "gilua.transform.donors"
 local fail = require "gilua.base.fail"
 local json = require "gilua.base.json"
 local lfs = require "lfs"
+local runpath = require "gilua.base.runpath"
 local settings = require "gilua.base.settings"
 local textfile = require "gilua.base.textfile"
 local transforming = require "gilua.transform.grammar"
@@ -203,12 +204,32 @@ local function described(kept, files)
   }
 end
 
+-- All paths of what is kept, as results tell them, or as they are meant: a copy.
+local function with_paths(f, kept, dir)
+  local new, made = setmetatable({}, { __index = kept }), kept.made_from
+  local function each(list, change)
+    local changed = {}
+    for i, value in ipairs(list) do changed[i] = change(value) end
+    return changed
+  end
+  local function path(text) return f(text, dir) end
+  local function from(value)
+    return setmetatable({ from = value.from and path(value.from) }, { __index = value })
+  end
+  new.source_path, new.options = path(kept.source_path), runpath.options(f, kept.options, dir)
+  new.files, new.donors = each(kept.files, from), each(kept.donors, from)
+  new.made_from = made and setmetatable({ path = path(made.path),
+    paths = made.paths and each(made.paths, path) }, { __index = made })
+  return new
+end
+
 --- Copies what a problem is now into a run's folder.
 ---@param problem gilua.problem
 ---@param folder ResultFolder
 ---@return table value of "kept" in result.json
 function M.write(problem, folder)
-  local place, kept, files = folder:path(M.FOLDER), M.of(problem), {}
+  local place, files = folder:path(M.FOLDER), {}
+  local kept = with_paths(runpath.told, M.of(problem), folder.dir)
   local all = { { name = M.GRAMMAR, text = tostring(kept.grammar) } }
   table.move(kept.files, 1, #kept.files, 2, all)
   if problem.ptx and not problem.is_ptx then
@@ -320,9 +341,11 @@ function M.read(dir, value)
   if why then
     fail("%s does not tell what was run (%s): run it again", dir .. "/result.json", why)
   end
-  local kept = { kernel = value.kernel, source_path = value.source, options = value.options,
+  value = with_paths(runpath.meant, setmetatable({ source_path = value.source,
+    donors = value.donors or {} }, { __index = value }), dir)
+  local kept = { kernel = value.kernel, source_path = value.source_path, options = value.options,
     made_from = value.made_from, parameters = value.parameters, files = {},
-    donors = value.donors or {}, dir = value.source:match "^(.*)/" or ".",
+    donors = value.donors, dir = value.source_path:match "^(.*)/" or ".",
     is_ptx = value.source:find "%.ptx$" ~= nil, complete = value.complete == true,
     recorded = value.recorded == true }
   local grammar, ptx

@@ -1,0 +1,42 @@
+#!/bin/bash
+# A run tells no absolute path of the machine, and goes on where it was moved together with its problem.
+. "$(dirname "$0")/tap.sh"
+mkdir "$TMP/one"
+cd "$TMP/one" || exit 1
+cat >small.cu <<'END'
+__global__ void k(float *x, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) x[i] = sqrtf(x[i]) + 1;
+}
+int main() { float *x; int n=1000; cudaMalloc(&x, n*sizeof(float)); k<<<(n+127)/128, 128>>>(x, n); }
+END
+"$GILUA" new small.cu q --guess --quiet
+is "a problem" 0 $?
+cp -r q p # whose problem.lua names no place outside of it
+sed -i '/made_from/d; s|include = {[^}]*}|include = { ".." }|' p/problem.lua
+killed_when 'past_first r' "$GILUA" evolve p --generations 4000 --population 6 --jobs 1 --out r --quiet
+"$GILUA" evolve q --generations 1 --population 6 --jobs 1 --out whole --quiet
+for file in result.json report.html log.txt generations.csv archive.sqlite; do
+  ! grep -qaF "$TMP" "whole/$file"
+  ok $? "$file names no absolute path" "$(grep -aoE ".{20}$TMP.{20}" "whole/$file")"
+done
+like "but paths from the run's folder on" '"path": "\{run\}/../small.cu"' "$(cat whole/result.json)"
+like "as the archive does" '"\{run\}/\.\."' "$("$GILUA" -e 'local s = require("gilua.core").store.open "whole/archive.sqlite"
+  print((s:rows "SELECT command FROM run")[1].command)' 2>&1)"
+cd "$TMP" && mv one two && cd / || exit 1
+like "it is read where it was moved to" "^genome" "$("$GILUA" show "$TMP/two/whole" 1 2>&1)"
+cat >"$TMP/kept.lua" <<'LUA'
+local gi = require "gilua"
+local kept = gi.kept.read(arg[1], require("gilua.command.runs").result(arg[1]).kept)
+print(kept.made_from.path)
+LUA
+is "what it was made from lies beside it there" "$TMP/two/small.cu" \
+  "$(cd "$TMP" && "$GILUA" kept.lua "$TMP/two/whole" 2>&1)"
+foreground "$GILUA" resume "$TMP/two/r" >"$TMP/said.txt" 2>&1
+host=$!
+before=$(wc -l <"$TMP/two/r/generations.csv")
+wait_until '[ "$(wc -l <"$TMP/two/r/generations.csv")" -gt $((before + 1)) ]' $host
+kill -INT $host 2>/dev/null
+wait $host
+is "and goes on there, until Ctrl-C" "gilua: interrupted" "$(head -1 "$TMP/said.txt")"
+finish
