@@ -115,6 +115,9 @@ tap.case("powers", function()
     {}, { limit = 1e-2, sizes = { 1 } })
   tap.has(text, "((a[t] + 1.f) * (a[t] + 1.f)) + (((double)b[t]) * ((double)b[t]) * "
     .. "((double)b[t])) + sqrtf(fabsf(b[t]))", "as products and roots")
+  text = right("a float to a whole number, which is a double", power, rewritten.source(T .. [[
+  out[t] = pow(1e30f * a[t], 2) > 1e39;]]), 4, {}, { sizes = { 1 } })
+  tap.has(text, "(double)(1e30f * a[t]) * (double)(1e30f * a[t])", "multiplied as doubles")
   refused("a large one", power, rewritten.source(T .. "  out[t] = powf(a[t], 7.f);"), 4, {},
     "small constant exponent")
 end)

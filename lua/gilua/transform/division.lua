@@ -167,11 +167,9 @@ local function as_product(fn, node)
   end
   local own = effects.of(fn, base)
   if next(own.writes) or own.opaque then return nil end
-  local type = types.of(fn, base)
+  local want = single and "float" or "double" -- pow(float, int) is a double
   local text = is_word(base) and kernel:plain(base) or "(" .. kernel:plain(base) .. ")"
-  if type ~= "float" and type ~= "double" then
-    text = ("(%s)%s"):format(node.callee.text == "powf" and "float" or "double", text)
-  end
+  if types.of(fn, base) ~= want then text = ("(%s)%s"):format(want, text) end
   return "(" .. text .. (" * " .. text):rep(power - 1) .. ")"
 end
 
