@@ -118,6 +118,8 @@ uint32_t pool_row(Decoder *d, PoolKind kind, uint64_t value) {
 
 bool any_register(Decoder *d, const PtxOperand *op, uint32_t *out, int *bits) {
     if (op->kind != PTX_OP_REG) return decode_fail(d, "a register is expected as operand");
+    if (op->negated && ptx_type_size(d->func->regs[op->reg].type) && d->live->class_of[op->reg])
+        return decode_fail(d, "'!' stands before something that is no predicate");
     if (op->select) return decode_fail(d, "parts of registers (.%s) are not supported", op->select);
     int slot = d->live->slot[op->reg], cls = d->live->class_of[op->reg];
     size_t size = ptx_type_size(d->func->regs[op->reg].type);
@@ -470,6 +472,7 @@ static bool decode_one(Decoder *d) {
     if (writes) forget_uniform(d, &d->in->args[0]);
     const Form *f = find_form(d->in, &got);
     if (f == NULL) return decode_unknown(d);
+    if (!operands_agree(d)) return false;
     d->cost[d->index] = f->cost;
     bool done = f->custom ? f->custom(d) : emit_form(d, f, &got);
     if (writes) forget_base(d, &d->in->args[0]);
@@ -544,9 +547,11 @@ static void find_clears(Decoder *d) {
     }
 }
 
+/* An area that gets too large stays so; who declared it is refused (lay_out_vars). */
 uint32_t decode_place(uint32_t *next, const PtxVar *v) {
     uint32_t at = decode_align(*next, (uint32_t)(v->align > 0 ? v->align : 1));
-    *next = at + (uint32_t)v->size;
+    *next = at <= AREA_BYTES && v->size <= AREA_BYTES - at ? at + (uint32_t)v->size
+                                                            : AREA_BYTES + 1;
     return at;
 }
 
@@ -558,9 +563,6 @@ static bool lay_out_vars(Decoder *d, uint32_t shared_base) {
     d->var_offset = gi_alloc((size_t)(f->n_vars + 1) * sizeof *d->var_offset);
     for (int i = 0; i < f->n_vars; i++) {
         const PtxVar *v = f->vars[i];
-        if (v->size > 0x7fffffff)
-            return gi_fail(d->err, "compile", "PTX line %d: variable %s of %llu bytes is too large",
-                           v->line, v->name, (unsigned long long)v->size);
         if (v->space == PTX_LOCAL) d->var_offset[i] = decode_place(&code->local_bytes, v);
         else if (v->space == PTX_PARAM) d->var_offset[i] = decode_place(&code->param_bytes, v);
         else if (v->space == PTX_SHARED) d->var_offset[i] = decode_place(&shared, v);
@@ -570,6 +572,10 @@ static bool lay_out_vars(Decoder *d, uint32_t shared_base) {
                            "does not expect inside a function",
                            v->line, v->name);
     }
+    if (code->local_bytes > AREA_BYTES || code->param_bytes > AREA_BYTES || shared > AREA_BYTES)
+        return gi_fail(d->err, "compile",
+                       "PTX line %d: the variables of %s are larger than %d bytes", f->line,
+                       f->name, AREA_BYTES);
     code->local_bytes = decode_align(code->local_bytes, 8);
     code->param_bytes = decode_align(code->param_bytes, 8);
     code->shared_bytes = shared;

@@ -12,6 +12,7 @@
 #ifndef GILUA_EMU_DECODE_H
 #define GILUA_EMU_DECODE_H
 
+#include "emu/bounds.h"
 #include "emu/core.h"
 #include "emu/ops.h"
 #include "emu/rows.h"
@@ -129,6 +130,7 @@ static inline bool mod_is(const Decoder *d, int i, const char *words) {
 
 /* decode.c: one function; false, and why it is refused, where something in it is not known. */
 bool decode_function(EmuModule *mod, int index, int first_block, uint32_t shared_base, gi_err *err);
+enum { AREA_BYTES = 1 << 30 }; /* of a function's variables in one space, at most */
 uint32_t decode_align(uint32_t x, uint32_t unit);       /* the next multiple */
 uint32_t decode_place(uint32_t *next, const PtxVar *v); /* its offset, and the next one free */
 
@@ -146,9 +148,15 @@ bool decode_cp(Decoder *d);      /* async.c */
 /* forms_fp8.c: a cvt with a type of 8 bits. */
 bool is_fp8(const Decoder *d);
 bool decode_fp8(Decoder *d);
+/* bounds.c: who holds an access against its bound; false, and why, where there is no such access.
+** Is an access inside a parameter? Is this one declared for a call? */
+bool bound_of(Decoder *d, Use use, PtxSpace space, const PtxOperand *at, Bound *out);
+bool bound_is_call_param(const Decoder *d, const PtxVar *var);
+bool bound_place(Decoder *d, const PtxVar *var, int64_t inside, unsigned bytes);
+bool operands_agree(Decoder *d); /* operands.c: have they the instruction's types? */
 /* decode_memory.c: a row for an address, offset included. which: 0 or 1, of two. */
-bool decode_address(Decoder *d, const PtxOperand *op, PtxSpace space, int which, uint32_t *row,
-                    bool *wide);
+bool decode_address(Decoder *d, Use use, const PtxOperand *op, PtxSpace space, int which,
+                    uint32_t *row, bool *wide);
 /* Does anybody read what is written to this operand? */
 bool decode_is_read(const Decoder *d, const PtxOperand *op);
 bool decode_warp_barrier(Decoder *d); /* forms_warp.c: bar.warp.sync */

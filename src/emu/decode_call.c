@@ -62,12 +62,16 @@ static bool call_provided(Decoder *d, const PtxFunc *callee, const CallForm *f) 
 
 /* --- calls --- */
 
+/* A call's operands are variables that were declared for it, not parameters of the caller: whole,
+** so they lie in its area. */
 static bool call_params(Decoder *d, const PtxOperand *list, uint32_t *at, uint32_t *size) {
     for (int i = 0; list && i < list->n_elems; i++) {
         const PtxOperand *op = &list->elems[i];
         uint64_t offset;
         if (op->kind != PTX_OP_SYMBOL || op->var == NULL || op->var->space != PTX_PARAM)
             return decode_fail(d, "call operands that are not .param variables are not supported");
+        if (!bound_is_call_param(d, op->var))
+            return decode_fail(d, "%s is a parameter of the caller", op->symbol);
         if (!variable_address(d, op->var, &offset)) return false;
         at[i] = (uint32_t)offset;
         size[i] = (uint32_t)op->var->size;
@@ -85,17 +89,42 @@ static void open_form(CallForm *f, const PtxOperand *rets, const PtxOperand *arg
     f->ret_size = f->ret + f->n_rets;
 }
 
-static bool same_params(Decoder *d, const PtxFunc *callee, const CallForm *f) {
-    const Code *code = &d->mod->code[f->func];
-    if (callee->n_params != f->n_args || callee->n_rets != f->n_rets)
-        return decode_fail(d, "call with other parameters than %s has", callee->name);
-    for (int i = 0; i < f->n_args; i++)
-        if (code->formal_size[i] != f->arg_size[i])
-            return decode_fail(d, "parameter %d of %s has another size", i, callee->name);
-    for (int i = 0; i < f->n_rets; i++)
-        if (code->result_size[i] != f->ret_size[i])
-            return decode_fail(d, "the result of %s has another size", callee->name);
+static bool is_array(const PtxVar *v) {
+    return v->size != ptx_type_size(v->type) * (uint64_t)v->vec;
+}
+
+/* Are the variables of a call like those that the function or its prototype has? */
+static bool same_params(Decoder *d, const char *name, const PtxOperand *list, const PtxVar *formal,
+                        int n) {
+    if ((list ? list->n_elems : 0) != n)
+        return decode_fail(d, "call with other parameters than %s has", name);
+    for (int i = 0; i < n; i++) {
+        const PtxVar *given = list->elems[i].var;
+        if (given->size != formal[i].size || is_array(given) != is_array(&formal[i]))
+            return decode_fail(d, "operand %s of the call has another size than %s has it",
+                               given->name, name);
+    }
     return true;
+}
+
+static const PtxProto *prototype(const Decoder *d, const PtxOperand *op) {
+    const PtxFunc *f = d->func;
+    for (int i = 0; op && op->kind == PTX_OP_SYMBOL && i < f->n_protos; i++)
+        if (strcmp(f->protos[i].name, op->symbol) == 0) return &f->protos[i];
+    return NULL;
+}
+
+/* The callee of an indirect call is known when it runs: indirect_callee compares again. */
+static bool same_as_declared(Decoder *d, const PtxFunc *callee, const PtxOperand *rets,
+                             const PtxOperand *args, const PtxOperand *last) {
+    if (callee)
+        return last ? decode_fail(d, "the call has an operand too many")
+                    : same_params(d, callee->name, rets, callee->rets, callee->n_rets) &&
+                          same_params(d, callee->name, args, callee->params, callee->n_params);
+    const PtxProto *p = prototype(d, last);
+    if (p == NULL) return decode_fail(d, "an indirect call needs a .callprototype");
+    return same_params(d, p->name, rets, p->rets, p->n_rets) &&
+           same_params(d, p->name, args, p->params, p->n_params);
 }
 
 bool decode_call(Decoder *d) {
@@ -107,7 +136,7 @@ bool decode_call(Decoder *d) {
     if (k < in->n_args && in->args[k].kind == PTX_OP_LIST) rets = &in->args[k++];
     if (k >= in->n_args) return decode_fail(d, "a call without a function");
     target = &in->args[k++];
-    if (k < in->n_args && in->args[k].kind == PTX_OP_LIST) args = &in->args[k];
+    if (k < in->n_args && in->args[k].kind == PTX_OP_LIST) args = &in->args[k++];
     CallForm f = {.func = -1};
     if (target->kind == PTX_OP_REG) {
         if (!source(d, target, 'q', 0, &f.target)) return false;
@@ -116,14 +145,16 @@ bool decode_call(Decoder *d) {
     } else {
         return decode_fail(d, "a call of something that is no function");
     }
+    const PtxFunc *callee = f.func >= 0 ? &d->mod->ptx->funcs[f.func] : NULL;
+    if (callee && callee->is_entry) return decode_fail(d, "a call of a kernel");
     open_form(&f, rets, args);
     gi_grow(d->code->call, d->code->n_call, d->code->cap_call);
     d->code->call[d->code->n_call++] = f;
     if (!call_params(d, rets, f.ret, f.ret_size) || !call_params(d, args, f.arg, f.arg_size))
         return false;
-    const PtxFunc *callee = f.func >= 0 ? &d->mod->ptx->funcs[f.func] : NULL;
+    const PtxOperand *last = k < in->n_args ? &in->args[k] : NULL;
+    if (k + 1 < in->n_args || !same_as_declared(d, callee, rets, args, last)) return false;
     if (callee && !callee->has_body) return call_provided(d, callee, &f);
-    if (callee && !same_params(d, callee, &f)) return false;
     emit(d, OP_CALL, 0, 0, 0, 0, 0)->imm = (uint64_t)d->code->n_call - 1;
     if (f.func < 0) emit(d, OP_JOIN, 0, 0, 0, 0, 0); /* lanes with different callees meet here */
     return true;
@@ -189,6 +220,7 @@ static bool do_stackrestore(Machine *m, Warp *w, const Ins *in) {
 bool decode_stackrestore(Decoder *d) {
     uint32_t at;
     if (d->in->n_mods != 1 || !mod_is(d, 0, "u64") || d->in->n_args != 1) return decode_unknown(d);
+    if (d->in->args[0].kind != PTX_OP_REG) return decode_fail(d, "a register is expected");
     if (!source(d, &d->in->args[0], 'q', 0, &at)) return false;
     emit_slow(d, do_stackrestore, 0, at, 0, 0, 0);
     return true;

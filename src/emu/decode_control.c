@@ -31,7 +31,7 @@ static bool decode_brx(Decoder *d) {
     const PtxInstr *in = d->in;
     uint32_t index;
     if (in->n_mods < 1 || !mod_is(d, 0, "idx")) return decode_unknown(d);
-    if (in->n_targets < 1 || in->n_args < 1) return decode_fail(d, "brx.idx without targets");
+    if (in->n_targets < 1 || in->n_args != 2) return decode_fail(d, "brx.idx without targets");
     if (!source(d, &in->args[0], 'w', 0, &index)) return false;
     int first = d->code->n_jump;
     for (int i = 0; i < in->n_targets; i++) {
@@ -45,13 +45,13 @@ static bool decode_brx(Decoder *d) {
 }
 
 static bool decode_ret(Decoder *d) {
-    if (!decode_only_mods(d, "uni")) return false;
+    if (!decode_only_mods(d, "uni") || d->in->n_args) return decode_unknown(d);
     emit(d, OP_RET, 0, 0, 0, 0, 0);
     return true;
 }
 
 static bool decode_exit(Decoder *d) {
-    if (d->in->n_mods) return decode_unknown(d);
+    if (d->in->n_mods || d->in->n_args) return decode_unknown(d);
     emit(d, OP_EXIT, 0, 0, 0, 0, 0);
     return true;
 }
@@ -63,18 +63,35 @@ static bool do_trap(Machine *m, Warp *w, const Ins *in) {
 }
 
 static bool decode_trap(Decoder *d) {
-    if (d->in->n_mods) return decode_unknown(d);
+    if (d->in->n_mods || d->in->n_args) return decode_unknown(d);
     emit_slow(d, do_trap, 0, 0, 0, 0, d->in->opcode[0] == 't');
     return true;
 }
 
 /* --- barriers and what orders memory --- */
 
+static int count_mods(const PtxInstr *in, const char *words) {
+    int n = 0;
+    for (int i = 0; i < in->n_mods; i++) n += ptx_word_in(in->mods[i], words);
+    return n;
+}
+
+/* {cta.}sync|arrive, or red.popc.u32|and.pred|or.pred; .aligned is said of a barrier, not of bar. */
+static bool barrier_words(const Decoder *d) {
+    const PtxInstr *in = d->in;
+    int cta = mod_is(d, 0, "cta"), aligned = count_mods(in, "aligned");
+    bool red = has_mod(d, "red"), popc = has_mod(d, "popc");
+    int ops = count_mods(in, "popc and or");
+    if (count_mods(in, "sync arrive red") != 1 || aligned > (in->opcode[3] != 0)) return false;
+    if (ops != red || cta + aligned + 1 + 2 * red != in->n_mods) return false;
+    return !red || mod_is(d, LAST, popc ? "u32" : "pred");
+}
+
 static bool decode_barrier(Decoder *d) {
     const PtxInstr *in = d->in;
     int kind = BAR_SYNC, k = 0;
     if (has_mod(d, "warp") || has_mod(d, "cluster")) return decode_unknown(d);
-    if (!decode_only_mods(d, "cta sync aligned arrive red popc and or u32 pred")) return false;
+    if (!barrier_words(d)) return decode_unknown(d);
     if (has_mod(d, "arrive")) kind = BAR_ARRIVE;
     if (has_mod(d, "red"))
         kind = has_mod(d, "popc") ? BAR_RED_POPC : has_mod(d, "and") ? BAR_RED_AND : BAR_RED_OR;
@@ -96,6 +113,10 @@ static bool decode_barrier(Decoder *d) {
         if (!source(d, &in->args[k++], 'p', 0, &p)) return false;
     }
     if (k != in->n_args || (kind == BAR_ARRIVE && !(x & BAR_COUNTED))) return decode_unknown(d);
+    const PtxOperand *n = &in->args[kind >= BAR_RED_POPC];
+    if (n->kind == PTX_OP_IMM && n->imm > 15) return decode_fail(d, "a block has 16 barriers");
+    if (x & BAR_COUNTED && n[1].kind == PTX_OP_IMM && n[1].imm % LANES)
+        return decode_fail(d, "the threads of a barrier are whole warps");
     if (in->opcode[3] == 0 || has_mod(d, "aligned")) x |= BAR_ALIGNED; /* bar is barrier.aligned */
     if (fixed) x |= BAR_FIXED;
     emit(d, OP_BARRIER, x, result, id, count, p);
@@ -115,29 +136,43 @@ static bool do_fence(Machine *m, Warp *w, const Ins *in) {
     return true;
 }
 
+/* membar.LEVEL, fence{.ORDER}.SCOPE */
 static bool decode_fence(Decoder *d) {
-    if (!decode_only_mods(d, "cta gl sys gpu sc acq_rel acquire release cluster")) return false;
+    const PtxInstr *in = d->in;
+    bool old = ptx_is(in, "membar");
+    int orders = old ? 0 : count_mods(in, "sc acq_rel acquire release");
+    int scopes = count_mods(in, old ? "cta gl sys" : "cta gpu sys cluster");
+    if (in->n_args || scopes != 1 || orders > 1 || in->n_mods != scopes + orders)
+        return decode_unknown(d);
     emit_slow(d, do_fence, 0, 0, 0, 0, !has_mod(d, "cta"));
-    return true;
-}
-
-static bool decode_nothing(Decoder *d) {
-    (void)d;
     return true;
 }
 
 /* Launches run one after the other: the one before has ended, and the next waits for the end. */
 static bool decode_dependency(Decoder *d) {
-    return decode_only_mods(d, "wait launch_dependents");
+    return (d->in->n_mods == 1 && d->in->n_args == 0 && mod_is(d, 0, "wait launch_dependents")) ||
+           decode_unknown(d);
 }
 
 static bool decode_sleep(Decoder *d) {
+    uint32_t time; /* checked and left */
+    if (d->in->n_mods != 1 || !mod_is(d, 0, "u32") || d->in->n_args != 1) return decode_unknown(d);
     emit(d, OP_ASK, 0, 0, 0, 0, 0);
-    return decode_only_mods(d, "u32");
+    return source(d, &d->in->args[0], 'w', 0, &time);
 }
 
+/* prefetch{.SPACE}.LEVEL [a], prefetchu.L1 [a] */
 static bool decode_prefetch(Decoder *d) {
-    return decode_only_mods(d, "global local L1 L2 L2::evict_last L2::evict_normal");
+    const PtxInstr *in = d->in;
+    Bound bound;
+    bool uniform = ptx_is(in, "prefetchu"), global = mod_is(d, 0, "global"),
+         local = mod_is(d, 0, "local"), hint = mod_is(d, LAST, "L2::evict_last L2::evict_normal");
+    int k = !uniform && (global || local);
+    if (in->n_mods != k + 1 || in->n_args != 1 || (hint && (uniform || local)) ||
+        !mod_is(d, LAST, uniform ? "L1" : "L1 L2 L2::evict_last L2::evict_normal"))
+        return decode_unknown(d);
+    return bound_of(d, USE_PREFETCH, local ? PTX_LOCAL : global ? PTX_GLOBAL : PTX_GENERIC,
+                    &in->args[0], &bound);
 }
 
 /* --- moves --- */
@@ -196,12 +231,26 @@ static bool move_symbol(Decoder *d, bool wide) {
     const PtxOperand *from = &d->in->args[1];
     uint32_t to, at;
     bool wide_row;
+    if (from->var && bound_is_call_param(d, from->var))
+        return decode_fail(d, "the address of %s, which is declared for a call", from->symbol);
+    if (from->func >= 0 && from->offset) return decode_fail(d, "a place inside a function");
+    if (mod_is(d, LAST, "f32 f64")) return decode_fail(d, "an address is no float");
     if (!symbol_row(d, from, from->offset, &at, &wide_row)) return false;
+    if (!wide && from->var && (from->var->space == PTX_GLOBAL || from->var->space == PTX_CONST))
+        return decode_fail(d, "the address of %s has 64 bits", from->symbol);
     if (!dest(d, &d->in->args[0], wide ? 'q' : 'w', &to)) return false;
     if (wide && !wide_row) at = pool_row(d, POOL_SHARED_WIDE, (uint64_t)from->offset);
     if (wide || !wide_row) move_row(d, &d->in->args[0], wide, to, at);
     else emit(d, OP_NARROW, 0, to, at, at, at);
     return true;
+}
+
+/* Is a part a register of so many bits? */
+static bool is_part(Decoder *d, const PtxOperand *op, int part) {
+    if (op->kind != PTX_OP_REG) return true;
+    PtxType type = d->func->regs[op->reg].type;
+    return (type != PTX_PRED && (int)ptx_type_size(type) * 8 == part) ||
+           decode_fail(d, "a part of another width");
 }
 
 /* {a, b, …} = x: parts of 8, 16 or 32 bits, through shifts. */
@@ -218,8 +267,7 @@ static bool unpack(Decoder *d, int bits) {
         if (parts->elems[k].kind == PTX_OP_SINK) continue;
         int width;
         if (!any_register(d, &parts->elems[k], &to, &width)) return false;
-        if (width != part && !(part == 8 && width == 16))
-            return decode_fail(d, "a part of another width");
+        if (!is_part(d, &parts->elems[k], part)) return false;
         uint32_t shift = pool_row(d, POOL_B32, (uint64_t)(k * part));
         if (bits == 64) {
             emit(d, OP_SHR64_U, 0, d->tmp64[1], copy, shift, 0);
@@ -238,7 +286,9 @@ static bool pack(Decoder *d, int bits) {
     uint32_t to, at[4];
     if (n < 2 || n > 4 || (part != 8 && part != 16 && part != 32)) return decode_unknown(d);
     for (int k = 0; k < n; k++)
-        if (!source(d, &parts->elems[k], part == 32 ? 'w' : 'h', k, &at[k])) return false;
+        if (!is_part(d, &parts->elems[k], part) ||
+            !source(d, &parts->elems[k], part == 32 ? 'w' : 'h', k, &at[k]))
+            return false;
     if (!dest(d, &d->in->args[0], bits == 64 ? 'q' : bits == 16 ? 'h' : 'w', &to)) return false;
     int per_word = n / (bits == 64 ? 2 : 1);
     for (int word = 0; word < n / per_word; word++) {
@@ -269,7 +319,8 @@ static bool decode_mov(Decoder *d) {
         return true;
     }
     size_t size = ptx_type_size(type);
-    if (size < 2 || size > 8) return decode_unknown(d);
+    bool is_half = type >= PTX_F16 && type <= PTX_BF16X2;
+    if (size < 2 || size > 8 || is_half || type >= PTX_TEXREF) return decode_unknown(d);
     bool wide = size == 8;
     if (d->in->args[0].kind == PTX_OP_VECTOR) return unpack(d, (int)size * 8);
     if (from->kind == PTX_OP_VECTOR) return pack(d, (int)size * 8);
@@ -294,6 +345,21 @@ static uint64_t window_of(const char *space) {
     return UINT64_MAX;
 }
 
+/* Does the variable that a cvta names lie in its space? What it is converted from is a register. */
+static bool names_own_space(Decoder *d, const PtxOperand *from, bool to_space) {
+    static const char *const spaces[] = {[PTX_PARAM] = "param param::entry",
+                                         [PTX_LOCAL] = "local",
+                                         [PTX_SHARED] = "shared shared::cta",
+                                         [PTX_CONST] = "const",
+                                         [PTX_GLOBAL] = "global"};
+    const PtxVar *v = from->var;
+    if (to_space) return decode_fail(d, "a register is expected");
+    if (v == NULL || !mod_is(d, 0, spaces[v->space]) || bound_is_call_param(d, v))
+        return decode_fail(d, "%s lies in another state space than the instruction's",
+                           from->symbol);
+    return true;
+}
+
 /* Global and constant addresses are generic as they are; the other spaces are windows. */
 static bool decode_cvta(Decoder *d) {
     bool to_space = mod_is(d, 0, "to");
@@ -305,6 +371,7 @@ static bool decode_cvta(Decoder *d) {
         return decode_unknown(d);
     const PtxOperand *from = &d->in->args[1];
     if (from->kind == PTX_OP_SYMBOL) {
+        if (!names_own_space(d, from, to_space)) return false;
         if (!symbol_row(d, from, from->offset, &at, &wide)) return false;
         if (!wide) emit(d, OP_WIDEN_U, 0, d->tmp64[2], at, at, 0), at = d->tmp64[2];
     } else if (!source(d, from, 'q', 0, &at)) {
@@ -359,7 +426,6 @@ const Form forms_control[] = {CUSTOM("mov", decode_mov, FREE),
                               CUSTOM("nanosleep", decode_sleep, SLEEP),
                               CUSTOM("prefetch", decode_prefetch, LD_GLOBAL),
                               CUSTOM("prefetchu", decode_prefetch, LD_GLOBAL),
-                              CUSTOM("pragma", decode_nothing, FREE),
                               CUSTOM("griddepcontrol", decode_dependency, FREE),
                               CUSTOM("cvta", decode_cvta, FREE),
                               CUSTOM("isspacep", decode_isspacep, ALU),

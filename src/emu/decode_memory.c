@@ -4,17 +4,67 @@
 #include "emu/lanes.h"
 #include "emu/num.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* --- modifiers --- */
 
-/* Caching hints and memory-model words change no value: memory is one, lanes go in order. */
-static bool is_hint(const char *mod) {
-    static const char words[] =
-        "weak relaxed acquire release acq_rel volatile nc ca cg cs lu cv wb wt cta gpu sys gl "
-        "L1::evict_normal L1::evict_unchanged L1::evict_first L1::evict_last L1::no_allocate "
-        "L2::64B L2::128B L2::256B noftz";
-    return ptx_word_in(mod, words);
+/* Kinds of modifiers that change no value, or say where; of each kind an instruction has one. */
+typedef enum Kind {
+    KIND_ORDER,
+    KIND_SCOPE,
+    KIND_SPACE,
+    KIND_CACHE,
+    KIND_READ_ONLY,
+    KIND_EVICT,
+    KIND_PREFETCH,
+    KIND_NOFTZ,
+    KINDS
+} Kind;
+
+static const char *const words_of_kind[KINDS] = {
+    [KIND_ORDER] = "weak volatile relaxed acquire release acq_rel",
+    [KIND_SCOPE] = "cta gpu sys",
+    [KIND_SPACE] = "global shared shared::cta local const param param::entry param::func",
+    [KIND_CACHE] = "ca cg cs lu cv wb wt",
+    [KIND_READ_ONLY] = "nc",
+    [KIND_EVICT] =
+        "L1::evict_normal L1::evict_unchanged L1::evict_first L1::evict_last L1::no_allocate",
+    [KIND_PREFETCH] = "L2::64B L2::128B L2::256B",
+    [KIND_NOFTZ] = "noftz"};
+
+typedef struct Words { /* of each kind the one there is, or "" */
+    const char *of[KINDS];
+} Words;
+
+/* Takes a modifier of any kind; false where it is of none, or its kind is there already. */
+static bool take_word(Words *w, const char *mod) {
+    for (int k = 0; k < KINDS; k++) {
+        if (!ptx_word_in(mod, words_of_kind[k])) continue;
+        if (w->of[k][0]) return false;
+        w->of[k] = mod;
+        return true;
+    }
+    return false;
+}
+
+static Words no_words(void) {
+    Words w;
+    for (int k = 0; k < KINDS; k++) w.of[k] = "";
+    return w;
+}
+
+static PtxSpace space_of(const Words *w) {
+    static const struct {
+        const char *name;
+        PtxSpace space;
+    } spaces[] = {{"global", PTX_GLOBAL},      {"shared", PTX_SHARED},
+                  {"shared::cta", PTX_SHARED}, {"local", PTX_LOCAL},
+                  {"const", PTX_CONST},        {"param", PTX_PARAM},
+                  {"param::entry", PTX_PARAM}, {"param::func", PTX_PARAM}};
+    for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++)
+        if (strcmp(spaces[i].name, w->of[KIND_SPACE]) == 0) return spaces[i].space;
+    return PTX_GENERIC;
 }
 
 /* What hints say to other threads. */
@@ -29,76 +79,80 @@ static uint8_t order_of(const PtxInstr *in) {
     return order;
 }
 
-static bool space_of(const char *mod, PtxSpace *out) {
-    static const struct {
-        const char *name;
-        PtxSpace space;
-    } spaces[] = {{"global", PTX_GLOBAL},      {"shared", PTX_SHARED},
-                  {"shared::cta", PTX_SHARED}, {"local", PTX_LOCAL},
-                  {"const", PTX_CONST},        {"param", PTX_PARAM},
-                  {"param::entry", PTX_PARAM}, {"param::func", PTX_PARAM}};
-    for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++)
-        if (strcmp(spaces[i].name, mod) == 0) {
-            *out = spaces[i].space;
-            return true;
-        }
-    return false;
+/* Do the words go together, as ptxas has it? Caches are hinted to for weak accesses alone; strong
+** ones, and hints to L1 and L2, are of memory that others see. */
+static bool words_agree(const Words *w, PtxSpace space, bool is_store) {
+    const char *order = w->of[KIND_ORDER], *cache = w->of[KIND_CACHE];
+    bool strong = order[0] && strcmp(order, "weak") != 0, scope = w->of[KIND_SCOPE][0];
+    bool global = space == PTX_GLOBAL || space == PTX_GENERIC;
+    bool evict = w->of[KIND_EVICT][0], prefetch = w->of[KIND_PREFETCH][0];
+    bool read_only = w->of[KIND_READ_ONLY][0];
+    if (ptx_word_in(order, is_store ? "acquire acq_rel" : "release acq_rel")) return false;
+    if (cache[0] && !ptx_word_in(cache, is_store ? "cg cs wb wt" : "ca cg cs lu cv")) return false;
+    if (scope != ptx_word_in(order, "relaxed acquire release")) return false;
+    if (strong && (cache[0] || read_only || !(global || space == PTX_SHARED))) return false;
+    if (evict && (!global || cache[0] || strcmp(order, "volatile") == 0)) return false;
+    if (prefetch && (!global || is_store)) return false;
+    if (is_store && strcmp(w->of[KIND_SPACE], "param::entry") == 0) return false;
+    return !w->of[KIND_NOFTZ][0] && (!read_only || (space == PTX_GLOBAL && !is_store));
+}
+
+/* ldu has nothing but a space. */
+static bool only_space(const Words *w) {
+    for (int k = 0; k < KINDS; k++)
+        if (k != KIND_SPACE && w->of[k][0]) return false;
+    return true;
 }
 
 /* --- addresses --- */
 
 /* [base + offset]: a row for the base. A symbol's address goes into the row. */
-static bool address(Decoder *d, const PtxOperand *op, PtxSpace space, uint32_t *base, bool *wide,
+static bool address(Decoder *d, const PtxOperand *op, uint32_t *base, bool *wide,
                     int64_t *offset) {
-    if (op->kind != PTX_OP_ADDR || op->n_elems != 1)
-        return decode_fail(d, "an address is expected");
     const PtxOperand *b = &op->elems[0];
-    *offset = 0;
-    if (b->kind == PTX_OP_SYMBOL) {
-        uint64_t window = 0;
-        if (space == PTX_GENERIC && b->var)
-            window = b->var->space == PTX_SHARED  ? WINDOW(ID_SHARED)
-                     : b->var->space == PTX_LOCAL ? WINDOW(ID_LOCAL)
-                                                  : 0;
-        if (!symbol_row(d, b, b->offset + op->offset, base, wide)) return false;
-        if (window) return decode_fail(d, "a generic access needs a generic address (cvta)");
-        return true;
-    }
-    *offset = op->offset;
+    int bits;
+    *offset = b->kind == PTX_OP_SYMBOL ? 0 : op->offset;
+    if (b->kind == PTX_OP_SYMBOL) return symbol_row(d, b, b->offset + op->offset, base, wide);
     if (b->kind == PTX_OP_IMM) {
         *wide = true;
         *base = pool_row(d, POOL_B64, b->imm);
         return true;
     }
-    int bits;
     if (!any_register(d, b, base, &bits)) return false;
-    if (bits != 32 && bits != 64) return decode_fail(d, "an address register has 32 or 64 bits");
-    if (bits == 32 && (space == PTX_GLOBAL || space == PTX_GENERIC))
-        return decode_fail(d, "global addresses have 64 bits");
     *wide = bits == 64;
     return true;
 }
 
 /* --- loads and stores --- */
 
-static bool mem_mods(Decoder *d, MemForm *f) {
+/* 32 bytes at once are of the ISA's version 8.8 and of sm_100. */
+static bool bytes_fit(const Decoder *d, size_t bytes) {
+    const PtxModule *m = d->mod->ptx;
+    bool wide = m->version_major * 10 + m->version_minor >= 88 && atoi(m->target + 3) >= 100;
+    return bytes <= 16 || (wide && bytes == 32);
+}
+
+static bool mem_mods(Decoder *d, MemForm *f, PtxType *type) {
     const PtxInstr *in = d->in;
-    PtxType type = PTX_NONE;
-    PtxSpace space = PTX_GENERIC;
-    f->count = 1;
-    for (int i = 0; i < in->n_mods; i++) {
-        const char *mod = in->mods[i];
-        if (space_of(mod, &space) || is_hint(mod)) continue;
-        if (strcmp(mod, "v2") == 0) f->count = 2;
-        else if (strcmp(mod, "v4") == 0) f->count = 4;
-        else if (strcmp(mod, "v8") == 0) f->count = 8;
-        else if (i != in->n_mods - 1 || !ptx_type_parse(mod, &type)) return decode_unknown(d);
-    }
-    size_t size = ptx_type_size(type);
-    if (type == PTX_PRED || size == 0 || size > 8 || size * f->count > 32) return decode_unknown(d);
-    f->space = (uint8_t)space;
+    Words w = no_words();
+    int n = in->n_mods - 1;
+    const char *vector = ptx_mod(in, -2);
+    f->count = ptx_word_in(vector, "v2 v4 v8") ? (uint8_t)(vector[1] - '0') : 1;
+    n -= f->count > 1;
+    for (int i = 0; i < n; i++)
+        if (!take_word(&w, in->mods[i])) return decode_unknown(d);
+    if (n < 0 || !ptx_type_parse(in->mods[in->n_mods - 1], type)) return decode_unknown(d);
+    size_t size = ptx_type_size(*type);
+    bool is_half = *type >= PTX_F16 && *type <= PTX_BF16X2;
+    if (*type == PTX_PRED || *type >= PTX_TEXREF || is_half || size > 8 ||
+        !bytes_fit(d, size * f->count))
+        return decode_unknown(d);
+    f->space = (uint8_t)space_of(&w);
     f->size = (uint8_t)size;
-    f->is_signed = type == PTX_S8 || type == PTX_S16 || type == PTX_S32;
+    f->is_signed = *type == PTX_S8 || *type == PTX_S16 || *type == PTX_S32;
+    bool uniform = ptx_is(in, "ldu");
+    if (uniform ? !only_space(&w) : !words_agree(&w, (PtxSpace)f->space, f->is_store))
+        return decode_unknown(d);
     return true;
 }
 
@@ -107,31 +161,64 @@ bool decode_is_read(const Decoder *d, const PtxOperand *op) {
     return op->kind == PTX_OP_REG && d->n_reads[op->reg] > 0;
 }
 
-/* The registers of a load or store. Immediates may be stored; wider registers are cut or filled. */
-static bool mem_registers(Decoder *d, MemForm *f, const PtxOperand *op) {
-    int n = op->kind == PTX_OP_VECTOR ? op->n_elems : 1;
+/* May a register hold what is loaded or stored as this type? It may be wider. */
+static bool holds(PtxType reg, PtxType type) {
+    if (reg == PTX_PRED || ptx_type_size(reg) < ptx_type_size(type)) return false;
+    if (type <= PTX_B64 || reg <= PTX_B128) return true;
+    if (type >= PTX_F32) return reg == type;
+    return reg < PTX_F16 || reg == PTX_F16X2;
+}
+
+static bool stored_number(Decoder *d, const MemForm *f, const PtxOperand *r, PtxType type,
+                          uint32_t *row) {
+    uint64_t value;
+    bool is_float = type >= PTX_F32, is_int = r->imm_kind == PTX_IMM_INT;
+    bool bits = type == (r->imm_kind == PTX_IMM_F32 ? PTX_B32 : PTX_B64);
+    if (is_float == is_int && !(bits && !is_int))
+        return decode_fail(d, "the number is not of the instruction's type");
+    if (!immediate(d, r, type == PTX_F64 ? 'd' : type == PTX_F32 ? 'f' : f->size == 8 ? 'q' : 'w',
+                   &value))
+        return false;
+    *row = pool_row(d, f->size == 8 ? POOL_B64 : POOL_B32, value);
+    return true;
+}
+
+/* One register of a load or store; its width in *bits, 0 for a sink. */
+static bool mem_register(Decoder *d, MemForm *f, const PtxOperand *r, PtxType type, int k,
+                         int *bits) {
+    *bits = f->size == 8 ? 64 : f->size <= 2 ? 16 : 32;
+    if (r->kind == PTX_OP_IMM && f->is_store) return stored_number(d, f, r, type, &f->reg[k]);
+    if (r->kind == PTX_OP_SINK && !f->is_store && f->count > 1) {
+        f->reg[k] = *bits == 64 ? d->trash64 : d->trash32;
+        return true;
+    }
+    if (!any_register(d, r, &f->reg[k], bits)) return false;
+    return holds(d->func->regs[r->reg].type, type) ||
+           decode_fail(d, "a register too small for the type, or of another");
+}
+
+/* The registers of a load or store, all of one width. Immediates may be stored; wider registers are
+** cut or filled. */
+static bool mem_registers(Decoder *d, MemForm *f, const PtxOperand *op, PtxType type) {
+    int n = op->kind == PTX_OP_VECTOR ? op->n_elems : 1, width = 0;
     if (n != f->count) return decode_fail(d, "%d registers are expected", f->count);
     for (int k = 0; k < n; k++) {
         const PtxOperand *r = op->kind == PTX_OP_VECTOR ? &op->elems[k] : op;
-        int bits = f->size == 8 ? 64 : f->size <= 2 ? 16 : 32;
-        if (r->kind == PTX_OP_IMM && f->is_store) {
-            uint64_t value;
-            if (!immediate(d, r,
-                           f->size == 8                      ? 'q'
-                           : mod_is(d, LAST, "f32") ? 'f'
-                                                             : 'w',
-                           &value))
-                return false;
-            f->reg[k] = pool_row(d, f->size == 8 ? POOL_B64 : POOL_B32, value);
-        } else if (r->kind == PTX_OP_SINK && !f->is_store) {
-            f->reg[k] = bits == 64 ? d->trash64 : d->trash32;
-        } else if (!any_register(d, r, &f->reg[k], &bits)) {
-            return false;
-        }
-        if (bits < f->size * 8 && !(f->size == 1 && bits == 16))
-            return decode_fail(d, "a register too small for the type");
+        int bits;
+        if (!mem_register(d, f, r, type, k, &bits)) return false;
+        if (r->kind == PTX_OP_REG && width && bits != width)
+            return decode_fail(d, "the registers of a vector have one width");
+        if (r->kind == PTX_OP_REG) width = bits;
         f->bits[k] = (uint8_t)bits;
         if (!f->is_store && f->count > 1 && !decode_is_read(d, r)) f->unused |= 1u << k;
+    }
+    if (width == 0 && !f->is_store) return decode_fail(d, "nothing is loaded");
+    for (int k = 0; k < n && width; k++) { /* sinks and numbers, as the others */
+        const PtxOperand *r = op->kind == PTX_OP_VECTOR ? &op->elems[k] : op;
+        if (r->kind == PTX_OP_SINK) {
+            f->reg[k] = width == 64 ? d->trash64 : d->trash32;
+            f->bits[k] = (uint8_t)width;
+        }
     }
     return true;
 }
@@ -151,45 +238,6 @@ static void load_constant(Decoder *d, const MemForm *f, int k, PoolKind kind, ui
     const PtxOperand *to = &d->in->args[0];
     if (to->kind == PTX_OP_VECTOR) to = &to->elems[k];
     move_row(d, to, f->size == 8, f->reg[k], pool_row(d, kind, value));
-}
-
-/* A parameter at a known place: of the kernel, the same for all lanes; of a function, per lane. */
-static bool known_param(Decoder *d, MemForm *f, const PtxOperand *at, bool *done) {
-    const PtxOperand *b = at->n_elems == 1 ? &at->elems[0] : NULL;
-    uint64_t offset;
-    *done = false;
-    if (f->space != PTX_PARAM || b == NULL || b->kind != PTX_OP_SYMBOL || b->var == NULL)
-        return true;
-    if (!variable_address(d, b->var, &offset)) return false;
-    int64_t inside = b->offset + at->offset;
-    unsigned bytes = (unsigned)f->size * f->count;
-    if (inside < 0 || (uint64_t)inside + bytes > b->var->size)
-        return decode_fail(d, "an access outside parameter %s", b->symbol);
-    bool is_formal = d->func->is_entry && b->var >= d->func->params &&
-                     b->var < d->func->params + d->func->n_params;
-    f->offset = (int64_t)offset + inside;
-    if (!is_formal) {
-        f->frame_param = 1;
-        f->base = d->trash64;
-        f->wide_base = true;
-        return true;
-    }
-    if (f->is_store) return decode_fail(d, "kernel parameters are read-only");
-    bool plain = f->size == 8;
-    if (f->size == 4) plain = true;
-    for (int k = 0; k < f->count && plain; k++) plain = f->bits[k] == f->size * 8;
-    if (!plain) { /* through the general path, at a constant address */
-        f->base = pool_row(d, POOL_B64, (uint64_t)f->offset);
-        f->wide_base = true;
-        f->offset = 0;
-        return true;
-    }
-    for (int k = 0; k < f->count; k++)
-        load_constant(d, f, k, f->size == 8 ? POOL_PARAM64 : POOL_PARAM32,
-                      (uint64_t)f->offset + (uint64_t)k * f->size);
-    d->cost[d->index] = COST_FREE;
-    *done = true;
-    return true;
 }
 
 /* The base of a load of shared memory is looked at once, as long as it holds the same. A guard
@@ -220,10 +268,8 @@ static bool emit_memory(Decoder *d, const MemForm *f) {
 
 /* [constant variable + offset], inside it: its place in host memory is known now. */
 static bool known_const(Decoder *d, const MemForm *f, const PtxOperand *at) {
-    const PtxOperand *b = at->n_elems == 1 ? &at->elems[0] : NULL;
-    if (f->space != PTX_CONST || b == NULL || b->kind != PTX_OP_SYMBOL || b->var == NULL)
-        return false;
-    if (b->var->space != PTX_CONST || (f->size != 4 && f->size != 8)) return false;
+    const PtxOperand *b = &at->elems[0];
+    if (f->bound != BOUND_CONST || b->kind != PTX_OP_SYMBOL || f->size < 4) return false;
     for (int k = 0; k < f->count; k++)
         if (f->bits[k] != f->size * 8) return false;
     int64_t inside = b->offset + at->offset;
@@ -243,6 +289,39 @@ static bool known_const(Decoder *d, const MemForm *f, const PtxOperand *at) {
 /* The register loaded has one value in all lanes, until its block ends: it is written once. */
 static void note_uniform(Decoder *d, const PtxOperand *reg) {
     if (reg->kind == PTX_OP_REG && d->is_free) d->is_uniform[reg->reg] = d->is_local[reg->reg];
+}
+
+/* A kernel's parameter at a known place: the same for all lanes. */
+static bool kernel_param(Decoder *d, MemForm *f) {
+    bool plain = f->size >= 4;
+    for (int k = 0; k < f->count && plain; k++) plain = f->bits[k] == f->size * 8;
+    if (!plain) { /* through the general path, at a constant address */
+        f->base = pool_row(d, POOL_B64, (uint64_t)f->offset);
+        f->wide_base = true;
+        f->offset = 0;
+        return emit_memory(d, f);
+    }
+    for (int k = 0; k < f->count; k++)
+        load_constant(d, f, k, f->size == 8 ? POOL_PARAM64 : POOL_PARAM32,
+                      (uint64_t)f->offset + (uint64_t)k * f->size);
+    d->cost[d->index] = COST_FREE;
+    note_uniform(d, &d->in->args[0]);
+    return true;
+}
+
+/* [parameter + offset]: inside it, and so inside its area. */
+static bool known_param(Decoder *d, MemForm *f, const PtxOperand *at) {
+    const PtxOperand *b = &at->elems[0];
+    int64_t inside = b->offset + at->offset;
+    uint64_t offset;
+    if (!variable_address(d, b->var, &offset) ||
+        !bound_place(d, b->var, inside, (unsigned)f->size * f->count))
+        return false;
+    f->offset = (int64_t)offset + inside;
+    if (f->bound == BOUND_PARAM) return kernel_param(d, f);
+    f->base = d->trash64;
+    f->wide_base = true;
+    return emit_memory(d, f);
 }
 
 static bool reads_register(const PtxOperand *op, int reg) {
@@ -304,37 +383,37 @@ static bool is_expected(const Decoder *d, const PtxOperand *at, const PtxOperand
     return false;
 }
 
-static bool decode_access(Decoder *d, bool is_store) {
+static bool decode_access(Decoder *d, Use use, bool is_store) {
     MemForm f = {.is_store = is_store, .is_repeat = d->is_repeat[d->index]};
     const PtxInstr *in = d->in;
-    bool done;
-    if (in->n_args != 2 || !mem_mods(d, &f)) return in->n_args == 2 ? false : decode_unknown(d);
+    PtxType type;
+    Bound bound;
+    if (in->n_args != 2) return decode_unknown(d);
     const PtxOperand *at = &in->args[is_store ? 0 : 1], *regs = &in->args[is_store ? 1 : 0];
+    if (!mem_mods(d, &f, &type)) return false;
     if (is_store && f.space == PTX_CONST) return decode_fail(d, "constant memory is read-only");
-    if (at->kind != PTX_OP_ADDR) return decode_fail(d, "an address is expected");
-    if (!mem_registers(d, &f, regs)) return false;
+    if (!bound_of(d, use, (PtxSpace)f.space, at, &bound) || !mem_registers(d, &f, regs, type))
+        return false;
+    f.bound = (uint8_t)bound;
     f.order = order_of(in);
     if (!is_store && f.order & ORDER_STRONG && is_compared(d, regs)) f.order |= ORDER_COMPARED;
     if (!is_store && is_expected(d, at, regs)) f.order |= ORDER_EXPECTED;
-    if (!known_param(d, &f, at, &done)) return false;
-    if (done || known_const(d, &f, at)) {
+    if (f.space == PTX_PARAM && at->elems[0].kind == PTX_OP_SYMBOL) return known_param(d, &f, at);
+    if (known_const(d, &f, at)) {
         note_uniform(d, regs);
         return true;
     }
-    if (f.frame_param || (f.space == PTX_PARAM && f.base)) return emit_memory(d, &f);
-    if (f.space == PTX_PARAM && !d->func->is_entry)
-        return decode_fail(d, "a computed address of a function's parameter is not supported");
-    if (!address(d, at, (PtxSpace)f.space, &f.base, &f.wide_base, &f.offset)) return false;
+    if (!address(d, at, &f.base, &f.wide_base, &f.offset)) return false;
     locals_of(d, &at->elems[0], &f);
     return emit_memory(d, &f);
 }
 
 static bool decode_ld(Decoder *d) {
-    return decode_access(d, false);
+    return decode_access(d, ptx_is(d->in, "ldu") ? USE_LOAD_UNIFORM : USE_LOAD, false);
 }
 
 static bool decode_st(Decoder *d) {
-    return decode_access(d, true);
+    return decode_access(d, USE_STORE, true);
 }
 
 /* --- atomics --- */
@@ -395,7 +474,7 @@ static bool atom_type_fits(AtomOp op, PtxType type) {
     switch (op) {
     case ATOM_ADD:
         return type == PTX_U32 || type == PTX_S32 || type == PTX_U64 || type == PTX_F32 ||
-               type == PTX_F64 || type == PTX_S64 || (type >= PTX_F16 && type <= PTX_BF16X2);
+               type == PTX_F64 || (type >= PTX_F16 && type <= PTX_BF16X2);
     case ATOM_MIN:
     case ATOM_MAX: return type == PTX_U32 || type == PTX_S32 || type == PTX_U64 || type == PTX_S64;
     case ATOM_INC:
@@ -405,32 +484,43 @@ static bool atom_type_fits(AtomOp op, PtxType type) {
     }
 }
 
+/* What an atomic's words are besides its operation: ptxas has no others, and halves say noftz. */
+static bool atom_words_agree(const Decoder *d, const Words *w, AtomOp op, PtxType type) {
+    bool half = type >= PTX_F16 && type <= PTX_BF16X2, red = ptx_is(d->in, "red");
+    const char *order = w->of[KIND_ORDER];
+    if (ptx_word_in(order, red ? "weak volatile acquire acq_rel" : "weak volatile")) return false;
+    if (red && (op == ATOM_EXCH || op == ATOM_CAS)) return false;
+    if (w->of[KIND_CACHE][0] || w->of[KIND_READ_ONLY][0] || w->of[KIND_EVICT][0] ||
+        w->of[KIND_PREFETCH][0])
+        return false;
+    return half == (w->of[KIND_NOFTZ][0] != 0);
+}
+
 /* n: the elements of a vector, where it is one. */
 static bool atom_mods(Decoder *d, AtomOp *op, PtxType *type, PtxSpace *space, int *n) {
     static const char *const ops[] = {"add", "min",  "max", "inc", "dec",
                                       "cas", "exch", "and", "or",  "xor"};
     const PtxInstr *in = d->in;
+    Words w = no_words();
     bool have_op = false;
-    *type = PTX_NONE;
-    *space = PTX_GENERIC;
-    for (int i = 0; i < in->n_mods; i++) {
+    const char *vector = ptx_mod(in, -2);
+    *n = ptx_word_in(vector, "v2 v4 v8") ? vector[1] - '0' : 1;
+    for (int i = 0; i < in->n_mods - 1 - (*n > 1); i++) {
         const char *mod = in->mods[i];
-        bool known = space_of(mod, space) || is_hint(mod), vector = ptx_word_in(mod, "v2 v4 v8");
-        if (vector && *n == 1) *n = mod[1] - '0', known = true;
+        bool known = take_word(&w, mod);
         for (int k = 0; k < 10 && !known && !have_op; k++)
             if (strcmp(ops[k], mod) == 0) *op = (AtomOp)k, have_op = known = true;
-        if (!known && i == in->n_mods - 1) known = ptx_type_parse(mod, type);
         if (!known) return decode_unknown(d);
     }
+    if (!have_op || !ptx_type_parse(mod_at(d, LAST), type)) return decode_unknown(d);
     bool half = *type >= PTX_F16 && *type <= PTX_BF16X2,
          minmax = *op == ATOM_MIN || *op == ATOM_MAX;
-    if (!have_op || !(atom_type_fits(*op, *type) || (half && minmax && *n > 1)))
-        return decode_unknown(d);
+    if (!(atom_type_fits(*op, *type) || (half && minmax && *n > 1))) return decode_unknown(d);
     bool fits = *op == ATOM_ADD ? half || *type == PTX_F32 : half && minmax;
     bool small = *n * (int)ptx_type_size(*type) <= 16;
+    *space = space_of(&w);
     if (*n > 1 && (!fits || !small || *space != PTX_GLOBAL)) return decode_unknown(d);
-    if (*space == PTX_LOCAL || *space == PTX_CONST || *space == PTX_PARAM) return decode_unknown(d);
-    return true;
+    return atom_words_agree(d, &w, *op, *type) || decode_unknown(d);
 }
 
 /* A row for base + offset. */
@@ -443,10 +533,11 @@ static uint32_t add_offset(Decoder *d, uint32_t base, bool wide, int64_t offset,
     return sum;
 }
 
-bool decode_address(Decoder *d, const PtxOperand *op, PtxSpace space, int which, uint32_t *row,
-                    bool *wide) {
+bool decode_address(Decoder *d, Use use, const PtxOperand *op, PtxSpace space, int which,
+                    uint32_t *row, bool *wide) {
     int64_t offset = 0;
-    if (!address(d, op, space, row, wide, &offset)) return false;
+    Bound bound;
+    if (!bound_of(d, use, space, op, &bound) || !address(d, op, row, wide, &offset)) return false;
     *row = add_offset(d, *row, *wide, offset, which);
     return true;
 }
@@ -487,7 +578,7 @@ static bool vector_atomic(Decoder *d, AtomForm f, int n, bool returns) {
     if (args[1].kind != PTX_OP_VECTOR || args[1].n_elems != n || (returns && n > 4) ||
         (returns && (to->kind != PTX_OP_VECTOR || to->n_elems != n)))
         return decode_unknown(d);
-    if (!decode_address(d, &args[0], PTX_GLOBAL, 0, &base, &wide)) return false;
+    if (!decode_address(d, USE_ATOMIC, &args[0], PTX_GLOBAL, 0, &base, &wide)) return false;
     emit_slow(d, do_aligned, 0, base, 0, 0, (uint64_t)f.size * (uint64_t)n);
     for (int k = 0; k < n; k++) {
         if (!source(d, &args[1].elems[k], letter, 0, &b[k])) return false;
@@ -507,7 +598,7 @@ static bool decode_atomic(Decoder *d) {
     const PtxInstr *in = d->in;
     AtomOp op = ATOM_ADD;
     PtxType type;
-    PtxSpace space;
+    PtxSpace space = PTX_GENERIC;
     int n = 1;
     if (!atom_mods(d, &op, &type, &space, &n)) return false;
     bool returns = in->opcode[0] == 'a';
@@ -525,7 +616,7 @@ static bool decode_atomic(Decoder *d) {
     uint32_t to = 0, base, b, c;
     bool wide;
     const PtxOperand *args = in->args + returns;
-    if (!decode_address(d, &args[0], space, 0, &base, &wide)) return false;
+    if (!decode_address(d, USE_ATOMIC, &args[0], space, 0, &base, &wide)) return false;
     f.wide_base = wide;
     if (!source(d, &args[1], letter, 0, &b)) return false;
     c = b;

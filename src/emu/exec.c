@@ -9,6 +9,7 @@
 #include "emu/vector.h"
 
 #include "emu/banks.h"
+#include "emu/bounds.h"
 #include "emu/lanes.h"
 #include "emu/lines.h"
 #include "emu/ops.h"

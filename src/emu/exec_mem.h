@@ -260,7 +260,7 @@ static bool param_access(Machine *m, Warp *w, const Ins *in, const MemForm *f, u
     return true;
 }
 
-/* Parameters of a device function: each lane's own, at one offset. */
+/* Parameters of a device function: each lane's own, at one offset that bound_place has checked. */
 static void frame_access(const Warp *w, const MemForm *f, uint64_t *at) {
     const Frame *frame = &w->s.frame[w->frame];
     uint64_t size = frame->code->param_bytes, offset = (uint64_t)f->offset;
@@ -358,25 +358,32 @@ static inline bool of_neighbours(Machine *m, Warp *w, const MemForm *f, bool *ra
     return !f->is_store && one_place_load(m, w, f, ran);
 }
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic error "-Wswitch"
 static bool load_store(Machine *m, Warp *w, const Ins *in, const MemForm *f) {
     uint64_t at[LANES] __attribute__((aligned(64)));
     bool ran;
     if (of_neighbours(m, w, f, &ran)) return ran;
     lane_addresses(w, f, at);
-    switch (f->space) {
-    case PTX_GENERIC:
-    case PTX_GLOBAL:
-    case PTX_CONST: return global_access(m, w, in, f, at);
-    case PTX_SHARED: return shared_access(m, w, in, f, at);
-    case PTX_LOCAL: return local_access(m, w, in, f, at);
-    case PTX_PARAM:
-        if (!f->frame_param) return param_access(m, w, in, f, at);
+    switch ((Bound)f->bound) { /* no default: a new Bound wants its check here */
+    case BOUND_ANY:
+    case BOUND_GLOBAL:
+    case BOUND_CONST: return global_access(m, w, in, f, at);
+    case BOUND_SHARED: return shared_access(m, w, in, f, at);
+    case BOUND_LOCAL: return local_access(m, w, in, f, at);
+    case BOUND_PARAM: return param_access(m, w, in, f, at);
+    case BOUND_FRAME:
         if (m->shadow) return mem_slow(m, w, in, f, at);
         frame_access(w, f, at);
         return true;
-    default: return mem_slow(m, w, in, f, at);
+    case BOUND_NONE:
+    case BOUND_ATOMIC:
+    case BOUND_COPY:
+    case BOUND_HINT: break; /* of no load or store */
     }
+    return fault_raise(m, w, in, ALL_LANES, EMU_LAUNCH_ERROR, "an access without a bound");
 }
+#pragma GCC diagnostic pop
 
 /* --- tex.1d with integer coordinates on linear memory of 32-bit texels, 1 or 4 channels: an array
 ** read. Lanes outside read 0, and 1 where the texture has no fourth channel. --- */

@@ -2,6 +2,7 @@
 #include "emu/decode.h"
 #include "emu/lanes.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Is a row one number in all lanes? */
@@ -23,6 +24,12 @@ static bool emit_sync(Decoder *d, SyncForm f) {
     return true;
 }
 
+/* From sm_70 and version 6.4 of the ISA on a warp's lanes go apart, and .sync says who comes. */
+static bool needs_sync(Decoder *d) {
+    const PtxModule *m = d->mod->ptx;
+    return m->version_major * 10 + m->version_minor >= 64 && atoi(m->target + 3) >= 70;
+}
+
 static bool decode_shfl(Decoder *d) {
     static const char *const modes[] = {"up", "down", "bfly", "idx"};
     const PtxInstr *in = d->in;
@@ -31,7 +38,7 @@ static bool decode_shfl(Decoder *d) {
     uint32_t to, p = d->trash_p, a, b, c, mask = 0;
     uint8_t mode = 0;
     while (mode < 4 && strcmp(modes[mode], mod_at(d, sync)) != 0) mode++;
-    if (mode == 4 || in->n_mods != 2 + sync || !mod_is(d, LAST, "b32") ||
+    if (mode == 4 || (!sync && needs_sync(d)) || in->n_mods != 2 + sync || !mod_is(d, LAST, "b32") ||
         in->n_args != 4 + sync)
         return decode_unknown(d);
     if (!source(d, &in->args[1], 'w', 0, &a) || !source(d, &in->args[2], 'w', 1, &b) ||
@@ -61,7 +68,7 @@ static bool decode_vote(Decoder *d) {
     uint32_t to, p, mask = 0;
     while (kind < 4 && !has_mod(d, kinds[kind])) kind++;
     bool ballot = kind == VOTE_BALLOT;
-    if (kind == 4 || in->n_mods != 2 + sync || in->n_args != 2 + sync ||
+    if (kind == 4 || (!sync && needs_sync(d)) || in->n_mods != 2 + sync || in->n_args != 2 + sync ||
         !mod_is(d, LAST, ballot ? "b32" : "pred"))
         return decode_unknown(d);
     if (!source(d, &in->args[1], 'p', 0, &p)) return false;

@@ -87,6 +87,10 @@ static bool check_memory(Machine *m) {
         return refuse(m, EMU_CAUSE_RESOURCES,
                       "%.0f bytes of shared memory a block (%.0f static); there are %.0f", all,
                       fixed, g->shared_per_block);
+    if (m->entry->param_bytes > MOST_LOCAL)
+        return refuse(m, EMU_CAUSE_RESOURCES,
+                      "stack overflow: %u bytes of parameters a thread; there are %d",
+                      m->entry->param_bytes, MOST_LOCAL);
     if (m->entry->local_bytes > MOST_LOCAL)
         return refuse(m, EMU_CAUSE_RESOURCES,
                       "stack overflow: %u bytes of local memory a thread; there are %d",

@@ -1,5 +1,6 @@
 /* memory.c - every access the fast paths of exec_mem.h leave over: lane by lane, each checked for
 ** bounds, alignment and permission, in lane order. */
+#include "emu/bounds.h"
 #include "emu/lanes.h"
 #include "emu/view.h"
 
@@ -246,7 +247,7 @@ static bool one_lane(Machine *m, Warp *w, const Ins *in, const MemForm *f, int l
     return true;
 }
 
-/* Parameters of device functions are per lane and never out of bounds: offsets are constants. */
+/* Parameters of functions are per lane, at offsets that bound_place has checked. */
 static void function_param(const Warp *w, const MemForm *f, int lane) {
     const Frame *frame = &w->s.frame[w->frame];
     uint8_t *p = frame->params + (size_t)lane * frame->code->param_bytes + f->offset;
@@ -280,11 +281,11 @@ bool mem_slow(Machine *m, Warp *w, const Ins *in, const MemForm *f, const uint64
     if (m->shadow) shadow_step(m);
     for (uint32_t left = w->active; left; left &= left - 1) {
         int i = __builtin_ctz(left);
-        if (f->frame_param) function_param(w, f, i);
+        if (f->bound == BOUND_FRAME) function_param(w, f, i);
         else if (!one_lane(m, w, in, f, i, at[i])) done &= ~(1u << i);
         if (m->ended) return false;
     }
-    if (!f->frame_param) charge(m, w, f, at, done);
+    if (f->bound != BOUND_FRAME) charge(m, w, f, at, done);
     return true;
 }
 

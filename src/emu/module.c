@@ -199,6 +199,18 @@ static void fill_var(const EmuModule *m, const ModuleVar *mv) {
     for (int i = 0; i < v->n_relocs; i++) put_reloc(m, mv, &v->relocs[i]);
 }
 
+/* All of a module's constants are in 64 KB. */
+static bool constants_fit(const PtxModule *ptx, gi_err *err) {
+    uint64_t bytes = 0;
+    for (int i = 0; i < ptx->n_vars; i++) {
+        const PtxVar *v = ptx->vars[i];
+        if (v->space == PTX_CONST && !v->is_extern) bytes += v->size;
+    }
+    return bytes <= 65536 ||
+           gi_fail(err, "compile", "%llu bytes of constant memory; there are 65536",
+                   (unsigned long long)bytes);
+}
+
 static bool make_vars(EmuModule *m, const EmuLink *what, gi_err *err) {
     m->vars = gi_alloc((size_t)(m->ptx->n_vars + 1) * sizeof *m->vars);
     for (int i = 0; i < m->ptx->n_vars; i++) {
@@ -238,7 +250,7 @@ EmuModule *emu_link(Emu *e, const EmuLink *what, gi_err *err) {
     m->ptx = parsed;
     m->n_code = parsed->n_funcs;
     m->code = gi_alloc((size_t)(m->n_code + 1) * sizeof *m->code);
-    if (!make_vars(m, what, err)) {
+    if (!constants_fit(parsed, err) || !make_vars(m, what, err)) {
         emu_unload(m);
         return NULL;
     }

@@ -106,6 +106,7 @@ bool tex_coordinates(Decoder *d, TexForm *f, const PtxOperand *at) {
 bool tex_handle(Decoder *d, const PtxOperand *handle, TexForm *f) {
     if (handle->kind != PTX_OP_REG)
         return decode_fail(d, "texture and surface references are not supported; use objects");
+    if (d->in->args[!ptx_is(d->in, "sust")].offset) return decode_fail(d, "a handle has no offset");
     return source(d, handle, 'q', 0, &f->handle);
 }
 

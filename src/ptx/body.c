@@ -168,14 +168,8 @@ static void directive(Parser *P) {
     int line = P->line;
     Name *word = ptxp_word(P, "a directive");
     if (ptxp_space_of(word, &space)) ptxp_declaration(P, space, PTX_PRIVATE);
-    else if (ptxp_is(word, "extern")) {
-        ptxp_expect(P, '.', "after .extern");
-        if (!ptxp_space_of(ptxp_word(P, "a state space"), &space))
-            ptxp_fail(P, P->line, ".extern is not followed by a state space");
-        ptxp_declaration(P, space, PTX_EXTERN);
-    } else if (ptxp_is(word, "loc")) loc(P);
+    else if (ptxp_is(word, "loc")) loc(P);
     else if (ptxp_is(word, "pragma")) pragma(P);
-    else if (ptxp_is(word, "file")) ptxp_file(P);
     else ptxp_fail(P, line, "the directive .%s is not known inside a function", word->text);
 }
 
@@ -189,7 +183,6 @@ static bool statement(Parser *P, int outermost) {
         ptxp_close(P);
     } else if (ptxp_take_char(P, '@')) guarded(P, line);
     else if (ptxp_take_char(P, '.')) directive(P);
-    else if (ptxp_take_char(P, ';')) return true;
     else {
         Name *word = ptxp_ident(P, "an instruction, a label, a directive or '}'");
         if (ptxp_take_char(P, ':')) label(P, word, line);
@@ -217,7 +210,7 @@ static void finish(Parser *P, PtxFunc *f) {
 
 void ptxp_body(Parser *P, PtxFunc *f) {
     begin(P);
-    ptxp_open(P); /* names of the body may hide parameters */
+    ptxp_open(P); /* names of scopes in the body may hide parameters */
     int outermost = P->depth;
     ptxp_begin_reg_params(P);
     while (statement(P, outermost)) continue;

@@ -54,6 +54,17 @@ static PtxVar qualifiers(Parser *P, PtxSpace space, PtxLinkage linkage) {
     PtxVar v = {.space = space, .vec = 1, .linkage = linkage, .is_extern = linkage == PTX_EXTERN};
     while (ptxp_take_char(P, '.')) qualifier(P, &v, ptxp_word(P, "a type"));
     if (v.type == PTX_NONE) ptxp_expected(P, "a type such as .b32");
+    if (v.type == PTX_BF16 || v.type == PTX_BF16X2)
+        ptxp_fail(P, P->line, "nothing is declared as .%s: its bits are .b16 or .b32",
+                  ptx_type_name(v.type));
+    if (ptx_type_size(v.type) * (size_t)v.vec > 16)
+        ptxp_fail(P, P->line, "a vector has 16 bytes at most");
+    if (v.type >= PTX_TEXREF && (P->depth > 1 || space == PTX_REG))
+        ptxp_fail(P, P->line, "a .%s is no variable of a function", ptx_type_name(v.type));
+    if (space == PTX_PARAM && P->depth > PTXP_PARAMS && v.vec > 1)
+        ptxp_fail(P, P->line, "a parameter of a call is no vector");
+    if (space == PTX_PARAM && v.align > 128)
+        ptxp_fail(P, P->line, "a parameter is aligned to 128 bytes at most");
     if (v.type >= PTX_TEXREF) v.is_managed_or_texref = true;
     if (v.align == 0) v.align = (int)ptx_type_size(v.type) * v.vec;
     return v;

@@ -36,20 +36,18 @@ static void reserve(Parser *P, Init *in, int64_t end) {
 static double as_double(Constant c) {
     double d;
     float f;
-    if (c.kind == PTX_IMM_F64) {
-        memcpy(&d, &c.bits, sizeof d);
-        return d;
-    }
-    if (c.kind == PTX_IMM_F32) {
-        uint32_t bits = (uint32_t)c.bits;
-        memcpy(&f, &bits, sizeof f);
-        return (double)f;
-    }
-    return c.is_unsigned ? (double)c.bits : (double)(int64_t)c.bits;
+    uint32_t bits = (uint32_t)c.bits;
+    memcpy(&d, &c.bits, sizeof d);
+    memcpy(&f, &bits, sizeof f);
+    return c.kind == PTX_IMM_F64 ? d : (double)f;
 }
 
 /* The constant's bits as an element of the variable's type. */
 static uint64_t element_bits(Parser *P, PtxType type, Constant c) {
+    bool is_float = type == PTX_F32 || type == PTX_F64;
+    if (is_float == (c.kind == PTX_IMM_INT))
+        ptxp_fail(P, P->line, "a %s constant initialises a .%s",
+                  is_float ? "whole" : "floating-point", ptx_type_name(type));
     if (type == PTX_F32 && c.kind != PTX_IMM_F32) {
         float f = (float)as_double(c);
         uint32_t bits;
@@ -61,8 +59,6 @@ static uint64_t element_bits(Parser *P, PtxType type, Constant c) {
         memcpy(&c.bits, &d, sizeof d);
         return c.bits;
     }
-    if (type != PTX_F32 && type != PTX_F64 && c.kind != PTX_IMM_INT)
-        ptxp_fail(P, P->line, "a floating-point constant initialises a .%s", ptx_type_name(type));
     return c.bits;
 }
 
@@ -88,9 +84,17 @@ static const Binding *binding_of(Parser *P, const Init *in, const Name *name) {
 }
 
 static void add_reloc(Parser *P, const Init *in, PtxReloc r) {
+    PtxType type = in->var->type;
     if (r.mask == 0 && in->elem != 8)
         ptxp_fail(P, P->line, "the address of '%s' needs 8 bytes, an element of '%s' has %d",
                   r.symbol, in->var->name, (int)in->elem);
+    if (type < PTX_U8 || type > PTX_U64)
+        ptxp_fail(P, P->line, "the address of '%s' initialises a .%s: only unsigned ones hold it",
+                  r.symbol, ptx_type_name(type));
+    if (r.var && r.var->space != PTX_GLOBAL && r.var->space != PTX_CONST)
+        ptxp_fail(P, P->line, "'%s' of an initialiser is neither .global nor .const", r.symbol);
+    if (r.func >= 0 && r.addend)
+        ptxp_fail(P, P->line, "an initialiser names a place inside the function '%s'", r.symbol);
     gi_grow(P->relocs, P->n_relocs, P->cap_relocs);
     P->relocs[P->n_relocs++] = r;
 }
@@ -107,28 +111,23 @@ static PtxReloc address(Parser *P, const Init *in, int64_t offset, Name *name) {
     r.symbol = b->text;
     if (b->kind == BIND_VAR) r.var = b->var;
     else r.func = b->index;
-    if (ptxp_take_char(P, '+') || ptxp_peek(P) == '-') r.addend = ptxp_integer(P, "the offset");
+    if (ptxp_take_char(P, '+')) r.addend = ptxp_integer(P, "the offset");
     return r;
 }
 
-/* 0xff00(address), behind its '('; mask(0xff00, address) is the same. */
+/* 0xff00(address), behind its '(': one byte of it. */
 static void put_mask(Parser *P, Init *in, int64_t offset, Constant mask) {
     PtxReloc r = address(P, in, offset, ptxp_ident(P, "a symbol"));
     r.mask = mask.bits;
-    if (r.mask == 0) ptxp_fail(P, P->line, "the mask of '%s' selects nothing", r.symbol);
+    int shift = r.mask ? __builtin_ctzll(r.mask) : 1;
+    if (shift % 8 || r.mask >> shift != 0xff)
+        ptxp_fail(P, P->line, "the mask of '%s' does not select one byte", r.symbol);
     ptxp_expect(P, ')', "after the symbol that is masked");
     add_reloc(P, in, r);
 }
 
 static void put_address(Parser *P, Init *in, int64_t offset) {
-    Name *name = ptxp_ident(P, "a symbol");
-    if (!ptxp_is(name, "mask") || !ptxp_take_char(P, '(')) {
-        add_reloc(P, in, address(P, in, offset, name));
-        return;
-    }
-    Constant mask = ptxp_constant(P);
-    ptxp_expect(P, ',', "after the mask");
-    put_mask(P, in, offset, mask);
+    add_reloc(P, in, address(P, in, offset, ptxp_ident(P, "a symbol")));
 }
 
 static void put(Parser *P, Init *in, int64_t offset) {
@@ -157,6 +156,9 @@ static void braces(Parser *P, Init *in, int level, int64_t offset) {
             braces(P, in, level + 1, at);
             at += step;
         } else {
+            if (level + 1 < in->n_dims)
+                ptxp_fail(P, P->line, "an element of '%s' is a row: '{' is expected",
+                          in->var->name);
             put(P, in, at);
             at += (int64_t)in->elem;
         }
@@ -182,6 +184,7 @@ void ptxp_initialiser(Parser *P, PtxVar *var, int64_t *dims, int n_dims) {
     in.limit = open ? PTXP_MAX_BYTES : (int64_t)var->size;
     if (var->vec > 1) in.dims[in.n_dims++] = var->vec;
     if (ptxp_take_char(P, '{')) braces(P, &in, 0, 0);
+    else if (in.n_dims) ptxp_expected(P, "'{' before an array's initialisers");
     else put(P, &in, 0);
     if (open) find_length(&in, dims);
     var->init = ptxp_take(P->arena, var->size);

@@ -54,10 +54,9 @@ static PtxOperand sequence(Parser *P, PtxInstr *in, PtxOperandKind kind, char cl
     return op;
 }
 
-/* The sign, if there is one, begins the constant: [%r1+-4], [%r1-4], [%r1+(2*4)]. */
+/* The sign, if there is one, begins the constant: [%r1+-4], [%r1+(2*4)]. */
 static int64_t offset(Parser *P) {
-    if (ptxp_take_char(P, '+') || ptxp_peek(P) == '-') return ptxp_integer(P, "the offset");
-    return 0;
+    return ptxp_take_char(P, '+') ? ptxp_integer(P, "the offset") : 0;
 }
 
 /* [base+offset], [handle, {coordinates}], behind the '['. */
@@ -138,7 +137,7 @@ static PtxOperand vector_register(Parser *P, const Binding *b) {
     return op;
 }
 
-static PtxOperand declared(Parser *P, const Binding *b) {
+static PtxOperand declared(Parser *P, const PtxInstr *in, const Binding *b) {
     if (b->kind == BIND_REG && b->n) return vector_register(P, b);
     PtxOperand op = blank(b->kind == BIND_REG ? PTX_OP_REG : PTX_OP_SYMBOL);
     if (b->kind == BIND_REG) {
@@ -149,7 +148,7 @@ static PtxOperand declared(Parser *P, const Binding *b) {
     op.symbol = b->text;
     if (b->kind == BIND_FUNC) op.func = b->index;
     if (b->kind == BIND_VAR) op.var = b->var;
-    op.offset = offset(P);
+    if (!ptx_is(in, "call")) op.offset = offset(P);
     return op;
 }
 
@@ -190,7 +189,7 @@ static PtxOperand named(Parser *P, PtxInstr *in) {
     if (ptx_is(in, "bra")) return label(P, name);
     const Binding *b = name->bound;
     if (b && b->kind == BIND_TARGETS) return target_table(P, in, b);
-    if (b) return declared(P, b);
+    if (b) return declared(P, in, b);
     if (!ptxp_is(name, "WARP_SZ")) return undeclared(P, in, name);
     P->p = start; /* it may begin an expression */
     P->line = line;

@@ -16,6 +16,7 @@
 #include <setjmp.h>
 
 enum {
+    PTXP_PARAMS = 1,             /* depth of a function's parameters; its body is in the next */
     PTXP_MAX_SCOPES = 64,        /* nested { } in a function */
     PTXP_MAX_NESTING = 64,       /* nested braces and parentheses in operands and expressions */
     PTXP_MAX_REGS = 1 << 22,     /* registers a function may declare */

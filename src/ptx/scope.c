@@ -70,7 +70,8 @@ static Name *unique_name(Parser *P, Name *name) {
 }
 
 Binding *ptxp_declare(Parser *P, Name *name, BindKind kind) {
-    if (name->bound && name->bound->depth == P->depth)
+    int depth = name->bound ? name->bound->depth : -1;
+    if (depth == P->depth || (depth == PTXP_PARAMS && P->depth == PTXP_PARAMS + 1))
         ptxp_fail(P, P->line, "'%s' is declared twice in the same scope", name->text);
     Binding *b = ptxp_take(P->arena, sizeof *b);
     b->kind = kind;

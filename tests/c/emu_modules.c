@@ -328,7 +328,7 @@ static void written_out(void) {
                                                       "0xff000000(word),\n"
                                                       "0xff00000000(word), 0xff0000000000(word), "
                                                       "0xff000000000000(word), "
-                                                      "mask(0xff00000000000000, word)};\n" ENTRY(
+                                                      "0xff00000000000000(word)};\n" ENTRY(
                                                           "masked") ".reg .b64 %a, %d; .reg .b32 "
                                                                     "%v; ld.global.u64 %a, "
                                                                     "[bytes];\n"

@@ -38,7 +38,7 @@ static const Op ops[] = {
     SPACES("ld", ".u32 %r9, [@]", 4),
     SPACES("ld", ".s32 %rd10, [@]", 4),
     SPACES("ld", ".f32 %f9, [@]", 4),
-    SPACES("ld.volatile", ".u32 %r9, [@]", 4),
+    BOTH("ld.volatile", ".u32 %r9, [@]", 4),
     SPACES("ld", ".u64 %rd10, [@]", 8),
     SPACES("ld", ".f64 %d9, [@]", 8),
     SPACES("ld", ".v2.u8 {%h9, %h10}, [@]", 2),

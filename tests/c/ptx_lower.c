@@ -101,14 +101,14 @@ static void hoisted(void) {
 static void masks(void) {
     PtxModule *m = parse(PTX_HEAD ".global .u32 a;\n"
                                   ".global .u8 b[3] = {7, 0xFF(generic(a)), 0XFF00(a+4)};\n"
-                                  ".global .u8 c = mask(0xff0000, a);\n");
+                                  ".global .u8 c = 0xff0000(a);\n");
     if (m == NULL) return;
     const PtxVar *b = m->vars[1];
     is_int(b->n_relocs, 2, "bytes of an address");
     ok(b->relocs[0].mask == 0xff && b->relocs[0].generic && b->relocs[0].offset == 1, "the lowest");
     ok(b->relocs[1].mask == 0xff00 && b->relocs[1].addend == 4, "the next");
     ok(b->relocs[1].var == m->vars[0] && b->relocs[1].func == -1, "and whose");
-    is_int((int64_t)m->vars[2]->relocs[0].mask, 0xff0000, "mask() is the same");
+    is_int((int64_t)m->vars[2]->relocs[0].mask, 0xff0000, "a later one");
     stays(m, "and so it stays");
     ptx_free(m);
 }
