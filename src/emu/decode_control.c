@@ -82,6 +82,7 @@ static bool barrier_words(const Decoder *d) {
     int cta = mod_is(d, 0, "cta"), aligned = count_mods(in, "aligned");
     bool red = has_mod(d, "red"), popc = has_mod(d, "popc");
     int ops = count_mods(in, "popc and or");
+    if (!mod_is(d, cta, "sync arrive red aligned")) return false;
     if (count_mods(in, "sync arrive red") != 1 || aligned > (in->opcode[3] != 0)) return false;
     if (ops != red || cta + aligned + 1 + 2 * red != in->n_mods) return false;
     return !red || mod_is(d, LAST, popc ? "u32" : "pred");
@@ -221,7 +222,8 @@ static bool move_special(Decoder *d, bool wide) {
         move_row(d, &d->in->args[0], true, to, pool_row(d, POOL_B64, 0));
         return true;
     }
-    if (wide) return decode_fail(d, "%s has 32 bits", from->symbol);
+    if (wide || mod_is(d, LAST, "b16 u16 s16"))
+        return decode_fail(d, "%s has 32 bits", from->symbol);
     if (!source(d, from, 'w', 0, &at) || !dest(d, &d->in->args[0], 'w', &to)) return false;
     move_row(d, &d->in->args[0], false, to, at);
     return true;

@@ -392,6 +392,9 @@ static bool decode_access(Decoder *d, Use use, bool is_store) {
     const PtxOperand *at = &in->args[is_store ? 0 : 1], *regs = &in->args[is_store ? 1 : 0];
     if (!mem_mods(d, &f, &type)) return false;
     if (is_store && f.space == PTX_CONST) return decode_fail(d, "constant memory is read-only");
+    if (is_store && in->guard >= 0 && at->n_elems == 1 && at->elems[0].var &&
+        bound_is_call_param(d, at->elems[0].var))
+        return decode_fail(d, "a call's parameter is stored without a guard");
     if (!bound_of(d, use, (PtxSpace)f.space, at, &bound) || !mem_registers(d, &f, regs, type))
         return false;
     f.bound = (uint8_t)bound;

@@ -556,17 +556,26 @@ static bool convert_mods(Decoder *d, Convert *c, int n_types) {
     return true;
 }
 
+/* Does an integer type hold whatever another one does? Then nothing saturates. */
+static bool holds_all(PtxType to, PtxType from) {
+    if (is_float(to) || is_float(from)) return false;
+    return is_signed(to) == is_signed(from) ? bits_of(to) >= bits_of(from)
+                                            : is_signed(to) && bits_of(to) > bits_of(from);
+}
+
 /* Is this a conversion the ISA has? Strictness here keeps wrong answers out. */
 static bool sensible(const Convert *c) {
     PtxType to = (PtxType)c->to, from = (PtxType)c->from;
     if (letter_of(to) == 0 && to != PTX_U8 && to != PTX_S8) return false;
     if (letter_of(from) == 0 && from != PTX_U8 && from != PTX_S8) return false;
     if ((to >= PTX_B8 && to <= PTX_B64) || (from >= PTX_B8 && from <= PTX_B64)) return false;
+    if (c->round == NUM_RNA || (c->ftz && to != PTX_F32 && from != PTX_F32)) return false;
+    if (c->sat && (to == PTX_BF16 || holds_all(to, from))) return false;
     if (!is_float(to) && !is_float(from)) return !c->rounded && !c->ftz && !c->relu;
     if (!is_float(to)) return c->rounded && c->integral && !c->relu;
     if (!is_float(from)) return c->rounded && !c->integral && !c->relu;
     bool widens = bits_of(to) > bits_of(from), same = to == from;
-    if (widens) return !c->relu && !c->integral;
+    if (widens) return !c->relu && !c->integral && (!c->rounded || from == PTX_BF16);
     if (same) return !c->rounded || c->integral;
     return c->rounded && !c->integral;
 }

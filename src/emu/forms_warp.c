@@ -170,7 +170,8 @@ static bool decode_redux(Decoder *d) {
 /* bar.warp.sync */
 bool decode_warp_barrier(Decoder *d) {
     uint32_t mask;
-    if (d->in->n_args != 1 || d->in->n_mods != 2) return decode_unknown(d);
+    if (d->in->n_args != 1 || d->in->n_mods != 2 || !mod_is(d, 0, "warp") || !mod_is(d, 1, "sync"))
+        return decode_unknown(d);
     if (!source(d, &d->in->args[0], 'w', 0, &mask)) return false;
     d->cost[d->index] = COST_ALU;
     return emit_sync(

@@ -13,7 +13,7 @@ static const struct {
     const char *opcodes;
     int arg;
 } whole[] = {{"popc clz bfind match", 0}, {"bmsk", 1}, {"shl shr bfe vote match szext bmsk", 2},
-             {"shf bfe bfi", 3},          {"bfi shfl", 4}, {"brx", 0}};
+             {"shf bfe bfi selp", 3},     {"bfi shfl", 4}, {"brx", 0}};
 
 /* Of these the result has the last type but one: the third of slct is alone in its last. */
 static bool is_of_two_types(const PtxInstr *in, int arg) {
@@ -53,10 +53,15 @@ static bool register_agrees(const PtxInstr *in, PtxType type, PtxType reg) {
 }
 
 static bool number_agrees(PtxType type, PtxImmKind kind) {
-    if (type == PTX_NONE) return true;
+    if (type == PTX_NONE) return kind == PTX_IMM_INT;
     if (kind == PTX_IMM_INT) return !is_float(type);
     if (type == PTX_F32 || type == PTX_F64) return true;
     return type == (kind == PTX_IMM_F32 ? PTX_B32 : PTX_B64);
+}
+
+/* Where a field of bits begins, and how many it has, is said in a byte. */
+static bool is_field_byte(const PtxInstr *in, int arg) {
+    return (ptx_is(in, "bfi") && arg >= 3) || (ptx_is(in, "bfe") && arg >= 2);
 }
 
 static bool is_special_allowed(const PtxInstr *in) {
@@ -85,6 +90,8 @@ static bool one_agrees(Decoder *d, const PtxOperand *op, int arg, bool is_dest, 
                            d->func->regs[op->reg].name);
     if (op->kind == PTX_OP_IMM && !number_agrees(type_of(in, arg), op->imm_kind))
         return decode_fail(d, "operand %d is no number of the instruction's type", arg);
+    if (op->kind == PTX_OP_IMM && op->imm > 255 && is_field_byte(in, arg))
+        return decode_fail(d, "a field of bits has its place and length in 0 to 255");
     if (op->kind == PTX_OP_SREG && !is_special_allowed(in))
         return decode_fail(d, "a special register is read by mov, and by cvt of whole numbers");
     if (op->kind == PTX_OP_SINK && !is_sink_allowed(in, place))

@@ -135,15 +135,19 @@ static bool is_list_of_returns(const PtxInstr *in, int arg) {
 void ptxp_before(Parser *P, PtxInstr *in) {
     if (ptx_is(in, "ret")) store_returns(P, in);
     if (!ptx_is(in, "call")) return;
+    PtxInstr always = *in; /* operands are stored whether there is a call or not */
+    always.guard = -1;
+    always.guard_negated = false;
     for (int a = 0; a < in->n_args; a++) {
         PtxOperand *list = &in->args[a];
         bool rets = is_list_of_returns(in, a);
         for (int i = 0; list->kind == PTX_OP_LIST && i < list->n_elems; i++) {
             PtxOperand *op = &list->elems[i], value = *op;
-            if (is_param(op)) continue;
+            bool may_move = op->kind == PTX_OP_REG || (op->kind == PTX_OP_IMM && !rets);
+            if (is_param(op) || !may_move) continue; /* who decodes it says what is wrong */
             PtxVar *v = new_param(P, type_of(P, in, op, rets, i));
             *op = operand_of_var(v);
-            if (!rets) move(P, in, true, v, value);
+            if (!rets) move(P, &always, true, v, value);
             else if (value.kind == PTX_OP_REG) op->reg = value.reg; /* until behind the call */
         }
     }
