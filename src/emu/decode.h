@@ -29,6 +29,7 @@ typedef struct Decoder {
     const PtxFunc *func;
     const PtxInstr *in; /* being decoded */
     int index;
+    PtxType type; /* the last that its modifiers name (operands.c) */
     PtxCfg *cfg;
     PtxLiveness *live;
     uint32_t pool_first, pool_next;

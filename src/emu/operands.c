@@ -28,10 +28,11 @@ static PtxType last_type(const PtxInstr *in, int skip) {
     return PTX_NONE;
 }
 
-static PtxType type_of(const PtxInstr *in, int arg) {
+static PtxType type_of(const Decoder *d, int arg) {
+    const PtxInstr *in = d->in;
     for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
         if (whole[i].arg == arg && ptx_is(in, whole[i].opcodes)) return PTX_U32;
-    return last_type(in, is_of_two_types(in, arg));
+    return is_of_two_types(in, arg) ? last_type(in, 1) : d->type;
 }
 
 static bool is_bits(PtxType t) {
@@ -85,10 +86,10 @@ static bool one_agrees(Decoder *d, const PtxOperand *op, int arg, bool is_dest, 
     PtxType reg = op->kind == PTX_OP_REG ? d->func->regs[op->reg].type : PTX_NONE;
     if (op->negated && (reg != PTX_PRED || is_dest))
         return decode_fail(d, "'!' stands before something that is no predicate to be read");
-    if (op->kind == PTX_OP_REG && !register_agrees(in, type_of(in, arg), reg))
+    if (op->kind == PTX_OP_REG && !register_agrees(in, type_of(d, arg), reg))
         return decode_fail(d, "register %s does not have the instruction's type",
                            d->func->regs[op->reg].name);
-    if (op->kind == PTX_OP_IMM && !number_agrees(type_of(in, arg), op->imm_kind))
+    if (op->kind == PTX_OP_IMM && !number_agrees(type_of(d, arg), op->imm_kind))
         return decode_fail(d, "operand %d is no number of the instruction's type", arg);
     if (op->kind == PTX_OP_IMM && op->imm > 255 && is_field_byte(in, arg))
         return decode_fail(d, "a field of bits has its place and length in 0 to 255");
@@ -124,7 +125,8 @@ static bool arg_agrees(Decoder *d, int arg) {
 bool operands_agree(Decoder *d) {
     const PtxInstr *in = d->in;
     if (ptx_is(in, "ld ldu st call tex tld4 txq suq")) return true;
-    if (is_parts(in) && !is_bits(last_type(in, 0)))
+    d->type = last_type(in, 0);
+    if (is_parts(in) && !is_bits(d->type))
         return decode_fail(d, "only bits are taken apart and put together");
     for (int k = 0; k < in->n_args; k++)
         if (!arg_agrees(d, k)) return false;
