@@ -143,7 +143,8 @@ void ptxp_before(Parser *P, PtxInstr *in) {
         bool rets = is_list_of_returns(in, a);
         for (int i = 0; list->kind == PTX_OP_LIST && i < list->n_elems; i++) {
             PtxOperand *op = &list->elems[i], value = *op;
-            bool may_move = op->kind == PTX_OP_REG || (op->kind == PTX_OP_IMM && !rets);
+            PtxOperandKind other = rets ? PTX_OP_SINK : PTX_OP_IMM;
+            bool may_move = op->kind == PTX_OP_REG || op->kind == other;
             if (is_param(op) || !may_move) continue; /* who decodes it says what is wrong */
             PtxVar *v = new_param(P, type_of(P, in, op, rets, i));
             *op = operand_of_var(v);

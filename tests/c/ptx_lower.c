@@ -59,7 +59,7 @@ static void reg_params(void) {
     is_str(code_of(&m->funcs[2], &out),
            "st.param.b32 [call$3], y;\nst.param.b64 [call$4], 7;\n"
            "call (call$2, s), f, (call$3, b, call$4);\nld.param.b32 x, [call$2];\n"
-           "@q st.param.b32 [call$6], 0f3F800000;\n@q st.param.b64 [call$7], l;\n"
+           "st.param.b32 [call$6], 0f3F800000;\nst.param.b64 [call$7], l;\n"
            "@q call (call$5, s), f, (call$6, b, call$7);\n"
            "st.param.b32 [call$8], 5;\ncall void, (call$8);\nret;\n",
            "calls go through memory, where and when they did");
