@@ -119,7 +119,8 @@ local function assemble(program, folder, text)
   local file <close> = assert(io.open(path, "wb"))
   file:write(text)
   file:flush()
-  local pipe <close> = assert(io.popen(("%s -arch=sm_90 -O0 %s -o %s/odd.cubin %s 2>&1"):format(program,
+  local pipe <close> = assert(io.popen(("%s -arch=sm_90 -O0 %s -o %s/odd.cubin %s 2>&1"):format(
+    program,
     text:find(".extern .func", 1, true) and "-c" or "", folder, path)))
   local said = pipe:read "a"
   return pipe:close() and true or false, said
@@ -146,7 +147,8 @@ end
 
 M.SILENT = "ptxas itself ends by a signal"
 
---- What ptxas refuses: why, by snippet (SILENT: it says nothing). A module that it refuses without a line is cut in two.
+--- What ptxas refuses: why, by snippet (SILENT: it says nothing). A module that it refuses without
+--- a line is cut in two.
 ---@param program string
 ---@param folder string
 ---@param list table[]
@@ -201,7 +203,8 @@ local SPACES = { "", ".global", ".const", ".shared", ".shared::cta", ".local", "
 local ADDRESSES = { "g", "gw", "c", "s", "dyn", "l", "ls", "p", "q", "y", "callee", "result", "g+4",
   "s+60", "l+62", "p+62", "p+-4", "q+64", "%rd1", "%rd2", "%rd3", "%rd4", "%rd5", "%r2", "%ud1",
   "%f1", "%h1", "%p0", "%d1", "%rd1+16", "%r2+-4", "0", "16", "1.5" }
-local USES = { "ld%s.b32 %%r4, [%s];", "st%s.b32 [%s], %%r1;", "ld%s.v4.b32 {%%r4,%%r5,%%r6,%%r7}, [%s];",
+local USES = { "ld%s.b32 %%r4, [%s];", "st%s.b32 [%s], %%r1;",
+  "ld%s.v4.b32 {%%r4,%%r5,%%r6,%%r7}, [%s];",
   "st%s.b8 [%s], %%h1;", "ld%s.b64 %%rd7, [%s];", "atom%s.add.u32 %%r4, [%s], %%r1;",
   "red%s.add.u32 [%s], %%r1;", "atom%s.cas.b32 %%r4, [%s], %%r1, %%r2;", "ldu%s.b32 %%r4, [%s];",
   "prefetch%s.L1 [%s];", "ld.volatile%s.b32 %%r4, [%s];" }
@@ -371,16 +374,21 @@ exit;
 trap;
 ]]
 
-local OPERANDS = { "%r1", "%r2", "%r4", "%rd1", "%rd7", "%f1", "%f2", "%d1", "%h1", "%h2", "%p0", "%p1",
-  "%u1", "%i1", "%ud1", "%hu1", "%hf1", "%hh1", "%x1", "%w1", "!%p0", "!%r1", "-%r1", "_", "0", "1", "-1",
+local OPERANDS = { "%r1", "%r2", "%r4", "%rd1", "%rd7", "%f1", "%f2", "%d1", "%h1", "%h2", "%p0",
+  "%p1",
+  "%u1", "%i1", "%ud1", "%hu1", "%hf1", "%hh1", "%x1", "%w1", "!%p0", "!%r1", "-%r1", "_", "0",
+    "1", "-1",
   "31", "32", "255", "256", "65536", "0xffffffff", "0x100000000", "1.0", "0f3F800000",
   "0d3FF0000000000000", "g", "s", "l", "c", "p", "q", "callee", "%tid.x", "%laneid", "%clock64",
   "[%rd1]", "[g]", "[s]", "[l]", "[c]", "[p]", "[q]", "[%r2]", "[%rd1+4]", "[%rd1+1]", "[s+2]",
   "{%r1,%r2}", "{%f1,%f2,%f3,%f4}", "{%r1,_}", "{%rd1,%rd2}", "%p0|%p1", "(q)", "nowhere" }
-local MODIFIERS = { "b8", "b16", "b32", "b64", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f16",
+local MODIFIERS = { "b8", "b16", "b32", "b64", "u8", "u16", "u32", "u64", "s8", "s16", "s32",
+  "s64", "f16",
   "f16x2", "bf16", "f32", "f64", "pred", "global", "shared", "local", "const", "param", "v2", "v4",
-  "v8", "rn", "rz", "ftz", "sat", "lo", "hi", "wide", "cc", "sync", "aligned", "volatile", "relaxed",
-  "acquire", "release", "gpu", "cta", "sys", "weak", "nc", "ca", "cg", "wb", "approx", "full", "and",
+  "v8", "rn", "rz", "ftz", "sat", "lo", "hi", "wide", "cc", "sync", "aligned", "volatile",
+    "relaxed",
+  "acquire", "release", "gpu", "cta", "sys", "weak", "nc", "ca", "cg", "wb", "approx", "full",
+    "and",
   "or", "eq", "lt", "add", "cas", "exch", "noftz", "L1::evict_last", "L2::128B", "1d", "2d", "3d",
   "trap", "clamp", "uni", "to", "all", "any", "x" }
 
@@ -396,7 +404,8 @@ end
 local function split(text)
   local list, depth, from = {}, 0, 1
   for at, char in text:gmatch "()(.)" do
-    if char:find "[%[{(]" then depth = depth + 1 elseif char:find "[%]})]" then depth = depth - 1 end
+    if char:find "[%[{(]" then depth = depth + 1
+    elseif char:find "[%]})]" then depth = depth - 1 end
     if char == "," and depth == 0 then
       list[#list + 1] = text:sub(from, at - 1)
       from = at + 1
@@ -492,19 +501,23 @@ function M.files()
         "call (z), F#, (x);"))
     end
   end
-  for _, how in ipairs { "call (z), F#, (x);", "call F#, (x);", "call (z), F#;", "call (z), F#, (x, x);",
+  for _, how in ipairs { "call (z), F#, (x);", "call F#, (x);", "call (z), F#;",
+    "call (z), F#, (x, x);",
     "call (z, z), F#, (x);", "call (z), F#, (z);", "call (x), F#, (x);", "call (p), F#, (x);",
     "call (z), F#, (p);", "call (z), F#, (y);", "call (z), F#, (g);", "call (z), k#, (x);",
-    "call (z), nowhere, (x);", "call (z), %rd5, (x);", "call (z), F#, (x), F#;", "call (s), F#, (x);",
+    "call (z), nowhere, (x);", "call (z), %rd5, (x);", "call (z), F#, (x), F#;",
+      "call (s), F#, (x);",
     "call (z), F#, (x+0);", "call (z), F#, ({x});", "call (z), F#, (_);", "call (z), F#, (%r1);",
     "call (z), F#, (1);", "call.uni (z), F#, (x);", "call.gpu (z), F#, (x);" } do
     add(call("(.param .b32 a)", "(.param .b32 r)", TAKE, ".param .b32 x; .param .b32 z;", how))
   end
-  for _, proto in ipairs { "(.param .b32 _) _ (.param .b32 _)", "(.param .b32 _) _ (.param .b64 _)", "_ ()",
+  for _, proto in ipairs { "(.param .b32 _) _ (.param .b32 _)",
+    "(.param .b32 _) _ (.param .b64 _)", "_ ()",
     "(.param .b64 _) _ (.param .b32 _)", "(.param .b32 _) _ (.param .align 4 .b8 _[4])",
     "(.param .b32 _) _ (.param .align 16 .b8 _[4096])" } do
     for _, target in ipairs { "F#", "callee", "g", "k#" } do
-      add(call("(.param .b64 a)", "(.param .b32 r)", "", ".param .b32 x; .param .b32 z; st.param.b32 [x], %r1;",
+      add(call("(.param .b64 a)", "(.param .b32 r)", "",
+        ".param .b32 x; .param .b32 z; st.param.b32 [x], %r1;",
         "mov.b64 %rd7, " .. target .. ";\n\tpr: .callprototype " .. proto .. ";\n\t" ..
         "call (z), %rd7, (x), pr;"))
     end
@@ -546,13 +559,16 @@ done:
     add(kernel("", "\tts: .branchtargets A, B;\n\tmov.b32 %r5, 1;\n\tbrx.idx " .. index ..
       ", ts;\nA:\n\tadd.s32 %r4, %r4, 1;\nB:\n"))
   end
-  for _, text in ipairs { "bra C;", "bra A; { A: }", "{ A: } bra A;", "ts: .branchtargets Z;\n\tbrx.idx 0, ts;",
-    "ts: .branchtargets A;\n\tbrx.idx %r2, g;\nA:", "A:\n\tA:", "@%p0 bra A;\nA:", "bra A;\n\tadd.s32 %r4, 1, 2;\nA:" } do
+  for _, text in ipairs { "bra C;", "bra A; { A: }", "{ A: } bra A;",
+    "ts: .branchtargets Z;\n\tbrx.idx 0, ts;",
+    "ts: .branchtargets A;\n\tbrx.idx %r2, g;\nA:", "A:\n\tA:", "@%p0 bra A;\nA:",
+      "bra A;\n\tadd.s32 %r4, 1, 2;\nA:" } do
     add(kernel("", "\t" .. text .. "\n"))
   end
   for _, handle in ipairs { "%rd1", "%rd2", "%rd5", "%r1", "g", "[g]", "0", "%rd1+8" } do
     for _, text in ipairs { "tex.1d.v4.f32.s32 {%f1,%f2,%f3,%f4}, [H, {%r1}];",
-      "suld.b.2d.b32.zero %r4, [H, {%r1,%r2}];", "sust.b.1d.v4.b32.clamp [H, {%r1}], {%r1,%r2,%r3,%r4};",
+      "suld.b.2d.b32.zero %r4, [H, {%r1,%r2}];",
+        "sust.b.1d.v4.b32.clamp [H, {%r1}], {%r1,%r2,%r3,%r4};",
       "suq.width.b32 %r4, [H];", "tld4.g.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [H, {%f1,%f2}];" } do
       local named = text:gsub("H", function() return handle end)
       add(kernel("", "\t" .. named .. "\n"))
@@ -601,9 +617,9 @@ local DECLARATIONS = [[
 .local .b32 a[0];
 .local .b32 a[1000000];
 .local .b32 a[400000000];
-.local .b8 a[1000000000]; .local .b8 b[1000000000]; .local .b8 d[1000000000]; .local .b8 e[1000000000]; .local .b8 f[1000000000];
-.shared .b8 a[1000000000]; .shared .b8 b[1000000000]; .shared .b8 d[1000000000]; .shared .b8 e[1000000000]; .shared .b8 f[1000000000];
-.param .b8 a[1000000000]; .param .b8 b[1000000000]; .param .b8 d[1000000000]; .param .b8 e[1000000000]; .param .b8 f[1000000000]; st.param.b8 [e+999999999], 1;
+.local .b8 GIGABYTES;
+.shared .b8 GIGABYTES;
+.param .b8 GIGABYTES; st.param.b8 [e+999999999], 1;
 .local .align 3 .b32 a;
 .local .align 0 .b32 a;
 .local .align 1048576 .b32 a;
@@ -653,12 +669,23 @@ local DECLARATIONS = [[
 .maxntid 32
 ]]
 
+-- Five variables, a to f, whose sizes together overflow 32 bits.
+local function huge(space)
+  local list = {}
+  for name in ("abdef"):gmatch "." do
+    list[#list + 1] = ("%s .b8 %s[1000000000];"):format(space, name)
+  end
+  return table.concat(list, " ")
+end
+
 --- Declarations in a body.
 ---@return table[] snippets
 function M.declarations()
   local list = {}
   for line in DECLARATIONS:gmatch "[^\n]+" do
-    list[#list + 1] = { where = "entry", text = "\t" .. line:gsub("; ", ";\n\t") }
+    local space = line:match "^(%S+) %S+ GIGABYTES;"
+    local many = space and line:gsub("^%S+ %S+ GIGABYTES;", huge(space)) or line
+    list[#list + 1] = { where = "entry", text = "\t" .. many:gsub("; ", ";\n\t") }
   end
   return list
 end
