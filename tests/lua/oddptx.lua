@@ -72,8 +72,9 @@ local function as_entry(n, text)
 end
 
 local function as_func(n, text)
-  return (".func (.param .align 16 .b8 r%d[64]) f%d(.param .u64 y, .param .align 16 .b8 p[64])\n{\n")
-    :format(n, n) .. BODY .. text:gsub("%f[%w]result%f[%W]", "r" .. n) .. "\n\tret;\n}\n" .. ([[
+  return (".func (.param .align 16 .b8 r%d[64]) f%d" ..
+    "(.param .u64 y, .param .align 16 .b8 p[64])\n{\n"):format(n, n) .. BODY .. text:gsub("%f[%w]result%f[%W]", "r" .. n) ..
+    "\n\tret;\n}\n" .. ([[
 .visible .entry k%d(.param .u64 y, .param .align 16 .b8 p[64])
 {
 	.param .u64 a;
@@ -480,7 +481,8 @@ end
 
 -- A function of some parameters and a call of it.
 local function call(formals, rets, body, declared, how)
-  local head = (".func %s F#%s\n{\n\t.reg .b32 %%r<8>;\n\t.reg .b64 %%rd<8>;\n%s\n\tret;\n}\n"):format(
+  local head = (".func %s F#%s\n{\n\t.reg .b32 %%r<8>;\n" ..
+    "\t.reg .b64 %%rd<8>;\n%s\n\tret;\n}\n"):format(
     rets, formals, body)
   return kernel(head, "\t{\n\t" .. declared .. "\n\t" .. how .. "\n\t}\n")
 end
