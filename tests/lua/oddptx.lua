@@ -73,7 +73,8 @@ end
 
 local function as_func(n, text)
   return (".func (.param .align 16 .b8 r%d[64]) f%d" ..
-    "(.param .u64 y, .param .align 16 .b8 p[64])\n{\n"):format(n, n) .. BODY .. text:gsub("%f[%w]result%f[%W]", "r" .. n) ..
+    "(.param .u64 y, .param .align 16 .b8 p[64])\n{\n"):format(n, n)
+    .. BODY .. text:gsub("%f[%w]result%f[%W]", "r" .. n) ..
     "\n\tret;\n}\n" .. ([[
 .visible .entry k%d(.param .u64 y, .param .align 16 .b8 p[64])
 {
