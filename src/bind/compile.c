@@ -212,6 +212,11 @@ static int keep_headers(lua_State *L) {
     return 1;
 }
 
+static void push_strings(lua_State *L, const char *const *v) {
+    lua_newtable(L);
+    for (int i = 0; v[i]; i++) lua_pushstring(L, v[i]), lua_rawseti(L, -2, i + 1);
+}
+
 static int info(lua_State *L) {
     gi_err err;
     Compiler *c = open_compiler(L, &err);
@@ -220,7 +225,8 @@ static int info(lua_State *L) {
     compile_version(c, &major, &minor);
     lua_createtable(L, 0, 5);
     lua_pushfstring(L, "%d.%d", major, minor), lua_setfield(L, -2, "version");
-    lua_pushstring(L, compile_include(c)), lua_setfield(L, -2, "include");
+    lua_pushstring(L, *compile_includes(c)), lua_setfield(L, -2, "include"); /* NULL is nil */
+    push_strings(L, compile_includes(c)), lua_setfield(L, -2, "includes");
     lua_pushboolean(L, compile_can_keep_headers(c)), lua_setfield(L, -2, "keeps_headers");
     lua_pushstring(L, compile_path(c)), lua_setfield(L, -2, "path");
     lua_newtable(L);
@@ -338,9 +344,10 @@ void bind_compile(lua_State *L) {
          "What the compiler has said of a failure of its own: what it says since then only another "
          "process can confirm."},
         {"info", info,
-         "gi.compile.info() -> { version, path, include, targets, keeps_headers } | nil, message, "
-         "code",
-         "What compiler is in use; include: the folder of CUDA's headers, or nil."},
+         "gi.compile.info() -> { version, path, include, includes, targets, keeps_headers } | nil, "
+         "message, code",
+         "What compiler is in use; include: the folder of CUDA's headers, or nil; includes: it and "
+         "the folders of what they include."},
         {"cupti", cupti, "core.compile.cupti() -> path | nil, message, code",
          "CUPTI, CUDA's library for tools, which programs are recorded by on a GPU."},
         {"libdevice", libdevice, "core.compile.libdevice() -> path | nil, message, code",

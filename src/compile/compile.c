@@ -78,8 +78,8 @@ const char *compile_path(const Compiler *c) {
     return c->nvrtc.path;
 }
 
-const char *compile_include(const Compiler *c) {
-    return c->nvrtc.include;
+const char *const *compile_includes(const Compiler *c) {
+    return (const char *const *)c->nvrtc.includes;
 }
 
 void compile_version(const Compiler *c, int *major, int *minor) {
@@ -119,16 +119,6 @@ static void free_options(Options *o) {
 
 static bool to_ptx(const CompileOptions *o) {
     return strncmp(o->target, "sm_", 3) != 0;
-}
-
-/* CUDA's own headers and, where CUDA 13 has it, the folder of those that they include. */
-static void add_cuda_headers(Options *out, const char *folder) {
-    gi_buf cccl = {0};
-    if (folder == NULL) return;
-    add_option(out, "-I", folder);
-    gi_buf_addf(&cccl, "%s/cccl", folder);
-    if (access(cccl.data, R_OK) == 0) add_option(out, "-I", cccl.data);
-    gi_buf_free(&cccl);
 }
 
 /* NVRTC 13's options that make it write files where they say, or believe a file of compiled
@@ -171,7 +161,7 @@ static void make_options(const Compiler *c, const CompileOptions *o, Options *ou
     add_options(out, "-D", o->defines);
     add_options(out, "", o->options);
     add_options(out, "-I", o->includes);
-    add_cuda_headers(out, c->nvrtc.include);
+    add_options(out, "-I", compile_includes(c));
 }
 
 static void get_text(int (*size)(Program *, size_t *), int (*get)(Program *, char *), Program *p,
@@ -301,7 +291,7 @@ static void look_for_trouble(Compiler *c, const char *log) {
 
 typedef struct Folders { /* where an #include is looked for */
     const CompileOptions *options;
-    const char *own;      /* CUDA's */
+    const char *const *own; /* CUDA's */
     const char *standing; /* see compile_keep_headers */
 } Folders;
 
@@ -431,19 +421,17 @@ static bool stays(const void *context, const char *name) {
     const Folders *f = context;
     const char *folder = folder_with(f->options, name);
     if (folder) return f->standing && strcmp(folder, f->standing) == 0;
-    gi_buf cccl = {0};
-    gi_buf_addf(&cccl, "%s/cccl", f->own);
-    const bool found = is_in(f->own, name) || is_in(cccl.data, name);
-    gi_buf_free(&cccl);
-    return found;
+    for (int i = 0; f->own[i]; i++)
+        if (is_in(f->own[i], name)) return true;
+    return false;
 }
 
 bool compile_one(Compiler *c, const char *source, size_t len, const char *name,
                  const CompileOptions *options, CompileResult *out, gi_err *err) {
     const char *headers = NULL;
-    const Folders folders = {options, c->nvrtc.include, c->standing};
+    const Folders folders = {options, compile_includes(c), c->standing};
     while (*name == '-') name++; /* NVRTC would take such a name for an option */
-    if (c->headers.folder && c->nvrtc.include) {
+    if (c->headers.folder && c->nvrtc.includes[0]) {
         char *text = gi_strndup(source, len);
         text[headers_length(text, stays, &folders)] = '\0';
         if (*text) headers = compile_headers(c, text, name, options, false);

@@ -29,7 +29,8 @@ int compile_spared(const Compiler *c); /* calls of NVRTC that had their headers 
 ** to all that was compiled before: then only another process tells what a source is worth. */
 const char *compile_trouble(const Compiler *c);
 const char *compile_path(const Compiler *c);    /* of the library in use */
-const char *compile_include(const Compiler *c); /* CUDA's headers beside it; NULL: none */
+/* The folders of CUDA's headers beside it, that of cuda_fp16.h first; NULL-ended. */
+const char *const *compile_includes(const Compiler *c);
 void compile_version(const Compiler *c, int *major, int *minor);
 /* Compute capabilities it can target (75, 80, …), ascending; 0-ended. */
 const int *compile_targets(const Compiler *c);

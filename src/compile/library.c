@@ -26,6 +26,15 @@ static const char *const include_folders[] = {
     NULL,
 };
 
+/* Folders of what those headers include in turn, seen from theirs: CCCL (nv/target, cuda/std, cub)
+** and the compiler's own (crt/mma.h). */
+static const char *const more_folders[] = {
+    "/cccl",                      /* CUDA 13 */
+    "/../../cuda_cccl/include",   /* pip, CUDA 12 */
+    "/../../cuda_nvcc/include",   /* the same */
+    NULL,
+};
+
 static bool load_symbols(Library *lib) {
     const PlaceSymbol wanted[] = {
         {&lib->version, "nvrtcVersion"},
@@ -67,6 +76,17 @@ static char *find_include(const char *path) {
     return NULL;
 }
 
+/* Fills lib->includes with the folders that are there; with none where there is no cuda_fp16.h. */
+static void find_includes(Library *lib) {
+    char folder[PATH_MAX + 128];
+    int n = 0;
+    lib->includes[0] = find_include(lib->path);
+    for (int i = 0; lib->includes[0] && more_folders[i]; i++) {
+        snprintf(folder, sizeof folder, "%s%s", lib->includes[0], more_folders[i]);
+        if (access(folder, R_OK) == 0) lib->includes[++n] = gi_strdup(folder);
+    }
+}
+
 static bool load_file(void *context, const char *file) {
     Library *lib = context;
     int major = 0, minor = 0;
@@ -80,7 +100,7 @@ static bool load_file(void *context, const char *file) {
     const PlaceSymbol newer = {&lib->headers_status, "nvrtcGetPCHCreateStatus"};
     place_symbols(lib->handle, &newer, 1); /* stays NULL where it is not there */
     lib->path = place_of(&lib->version, file);
-    lib->include = find_include(lib->path);
+    find_includes(lib);
     return true;
 }
 
@@ -89,7 +109,7 @@ bool library_open(Library *lib, gi_err *err) {
     static const Wanted nvrtc = {
         .what = "NVRTC of CUDA 12 or 13",
         .variable = "GILUA_NVRTC",
-        .get = "run `make deps` in a clone, or install one with `pip install nvidia-cuda-nvrtc`",
+        .get = "run `make deps` in a clone, or install it with `pip install -r data/nvrtc.txt` (docs/install.md)",
         .files = files,
         .load = load_file,
     };
@@ -101,7 +121,7 @@ bool library_open(Library *lib, gi_err *err) {
 
 void library_close(Library *lib) {
     free(lib->path);
-    free(lib->include);
+    for (int i = 0; i < LIBRARY_INCLUDES; i++) free(lib->includes[i]);
     dlclose(lib->handle);
     *lib = (Library){0};
 }

@@ -7,11 +7,13 @@
 typedef struct Program Program; /* NVRTC's own: one source being compiled */
 
 enum { NVRTC_OK = 0, NVRTC_INVALID_OPTION = 5, NVRTC_COMPILATION = 6 }; /* nvrtcResult */
+enum { LIBRARY_INCLUDES = 5 };
 
 typedef struct Library {
     void *handle;
     char *path;
-    char *include; /* folder with cuda_fp16.h and its kin that belongs to it, or NULL */
+    char *includes[LIBRARY_INCLUDES]; /* CUDA's headers that belong to it: the folder of cuda_fp16.h,
+                                       * then those of what it includes; NULL-ended */
     int (*version)(int *major, int *minor);
     int (*num_archs)(int *n);
     int (*archs)(int *list);

@@ -25,7 +25,7 @@ static EmuModule *compile(const char *name, const char *target) {
     gi_buf source = {0};
     gi_err err = {.message = ""};
     CompileResult result = {0};
-    const char *includes[2] = {compile_include(compiler), NULL};
+    const char *includes[2] = {compile_includes(compiler)[0], NULL};
     CompileOptions options = {.target = target, .includes = includes, .line_info = true};
     EmuModule *m = NULL;
     if (gi_read_file(path, &source, &err) &&
@@ -358,7 +358,7 @@ static void test_halves(void) {
     static float x[N], out[4 * N];
     int wrong = 0;
     Program p;
-    if (!compile_include(compiler)) {
+    if (!compile_includes(compiler)[0]) {
         ok(true, "halves # SKIP no CUDA headers (cuda_fp16.h) beside NVRTC");
         return;
     }

@@ -11,7 +11,7 @@ static bool compile(const char *name, CompileResult *result, gi_err *err) {
     char path[200];
     snprintf(path, sizeof path, "tests/programs/%s.cu", name);
     gi_buf source = {0};
-    const char *includes[2] = {compile_include(compiler), NULL}, *more[2] = {"-rdc=true", NULL};
+    const char *includes[2] = {compile_includes(compiler)[0], NULL}, *more[2] = {"-rdc=true", NULL};
     CompileOptions options = {
         .target = "compute_90", .includes = includes, .options = more, .line_info = true};
     bool fine = gi_read_file(path, &source, err) &&

@@ -15,9 +15,10 @@ local M = {
 ---@return string[] options none where there are no headers
 function M.cuda_headers()
   local info = core.compile.info()
-  if not info or not info.include then return {} end
-  return { "-DGILUA_CUDA_HEADERS", "-I" .. core.home .. "/lua/gilua/include",
-    "-I" .. info.include, "-I" .. info.include .. "/cccl" }
+  if not info or not info.includes[1] then return {} end
+  local options = { "-DGILUA_CUDA_HEADERS", "-I" .. core.home .. "/lua/gilua/include" }
+  for _, folder in ipairs(info.includes) do options[#options + 1] = "-I" .. folder end
+  return options
 end
 
 --- What compilers are told for each value of the parameters that say it; nvcc is told the same.
