@@ -29,6 +29,8 @@ variant := $(filter-out cc,$(notdir $(firstword $(CC)))) $(subst $(comma), ,$(SA
 O       := $(BUILD)$(addprefix /,$(subst $() ,-,$(strip $(variant))))
 Q       := $(if $(V),,@)
 say      = $(if $(V),@true,@echo "  $1")
+# All processors, where nobody says how many.
+jobs     = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 
 # --- the prompt's line editor: libedit where it is there; `make EDIT=` builds without it. Its archive
 # wants those of libbsd (which wants libmd) and of terminfo; where one is missing, shared it is.
@@ -88,7 +90,7 @@ slowest    := $(addprefix tests/,cli/own.t cli/docs.t cli/workloads.t cli/result
               cli/energy.t cli/ptx.t cli/replay.t cli/archive.t cli/no_memory.t cli/newkinds.t cli/network.t \
               lua/niftyreg_wide.lua lua/kernels.lua cli/cluster.t lua/funnel.lua cli/readers.t)
 
-.PHONY: all deps cluster-deps demo test gpu-test cluster-test tests bench faults kills fuzz fuzzing scores docs site names portable release package-test install uninstall clean help FORCE
+.PHONY: all deps deps-test deps-dev cluster-deps demo test fresh-test gpu-test cluster-test tests bench faults kills fuzz fuzzing scores docs site names portable release package-test install uninstall clean help FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
@@ -208,8 +210,8 @@ sanitized  := $(if $(SANITIZE),GILUA_SANITIZED=1 UBSAN_OPTIONS=print_stacktrace=
 
 # In two steps: the first may install what the second looks for. One test more than there are
 # processors, for many wait for something.
-test: deps
-	$Q$(MAKE) --no-print-directory tests
+test: deps-test
+	$Q$(MAKE) --no-print-directory $(jobs) tests
 	$Qrm -rf build/failed build/seconds
 	$QCC="$(CC)" FAKE_CUDA="$(CURDIR)/$O/tests/libcuda_fake.so" \
 	    FAKE_CUPTI="$(CURDIR)/$O/tests/libcupti_fake.so" \
@@ -218,18 +220,22 @@ test: deps
 	    $(sort $(filter-out %_speed $(slowest),$(c_tests) $(scripts))); \
 	    status=$$?; tests/dearest; exit $$status
 
+# Both commands of the README in a bare Debian, as root; QUICK=1 is what .ci/run asks of a change.
+fresh-test:
+	$Q.ci/fresh $(if $(QUICK),quick)
+
 # The stories that need a GPU (tests/gpu/README.md); also runs in the portable folder, without make.
 gpu-test: all
 	$Q./tests/gpu/run ./gilua
 
 # Every path to a missing piece of memory, every write without room (see CONTRIBUTING.md).
-faults: deps
+faults: deps-test
 	$Q$(MAKE) --no-print-directory all
 	$QEVERY=1 prove -v -e tests/run $(PROVEFLAGS) tests/cli/full_disk.t tests/cli/short_reads.t \
 	    tests/cli/no_memory.t
 
 # A search killed a hundred times and ended fifty times: an hour or less (see CONTRIBUTING.md).
-kills: deps
+kills: deps-test
 	$Q$(MAKE) --no-print-directory all
 	$Qprove -v -e tests/run $(PROVEFLAGS) tests/kills/kills.t
 
@@ -237,9 +243,8 @@ kills: deps
 cluster-test: all
 	$Qtests/cluster/slurm.sh
 
-cluster-deps:
-	$Qapt-get install -y --no-install-recommends slurmctld slurmd slurm-client munge nats-server \
-	    libnats3.4 iproute2 perl
+cluster-deps: deps-test
+	$Qapt-get install -y --no-install-recommends slurmctld slurmd slurm-client munge iproute2
 
 # Every parser, the archive and the farm's sockets, fed with what nobody writes; under sanitizers
 # unless SANITIZE says otherwise.
@@ -256,7 +261,7 @@ scores: deps
 	$Q$(MAKE) --no-print-directory all
 	$QGILUA_SCORES=all ./gilua tests/lua/scores.lua
 
-bench: deps
+bench: deps-test
 	$Q$(MAKE) --no-print-directory tests
 	$Q$O/tests/emu_speed
 	$Q$O/tests/emu_ops_speed
@@ -266,10 +271,16 @@ bench: deps
 
 # --- for people
 deps:
-	$Q./.ci/deps
+	$Q.ci/deps
+
+deps-test:
+	$Q.ci/deps test
+
+deps-dev:
+	$Q.ci/deps dev
 
 demo: deps
-	$Q$(MAKE) --no-print-directory all
+	$Q$(MAKE) --no-print-directory $(jobs) all
 	$Q./gilua experiments/quickstart.lua
 
 share := lua experiments kernels data docs
@@ -319,11 +330,15 @@ clean:
 
 help:
 	@echo "make            build ./gilua, lib/ (the CUDA library of gilua run), the kernels' CPU references"
-	@echo "make deps       install what gilua needs (apt; NVRTC into deps/ if there is no CUDA)"
+	@echo "make deps       install what building and the demo need (apt; NVRTC into deps/ if there is no CUDA)"
+	@echo "make deps-test  and what the tests need (a NATS server into deps/, without its service)"
+	@echo "make deps-dev   and what .ci/run needs (clang and LLVM, luacheck, pandas, debootstrap)"
 	@echo "make demo       deps, build, then evolve a kernel: experiments/quickstart.lua"
-	@echo "make test       deps, build, then every test that needs no GPU"
+	@echo "make test       deps-test, build, then every test that needs no GPU"
+	@echo "make fresh-test demo and test on a bare Debian (SUITE=bookworm), as root: what is installed, what fails;"
+	@echo "                QUICK=1 is some of it, in minutes"
 	@echo "make gpu-test   the stories of tests/gpu, on a machine with a GPU"
-	@echo "make bench      deps, build, then the measured figures"
+	@echo "make bench      deps-test, build, then the measured figures"
 	@echo "make faults     no memory by every path to it, no room at every write: an hour or two"
 	@echo "make kills      a search killed a hundred times, and ended fifty times: is anything lost?"
 	@echo "make cluster-test  three nodes under Slurm (make cluster-deps), as root: are results one machine's?"

@@ -20,6 +20,7 @@ TOP=$(cd "$(dirname "$0")/../.." && pwd)
 GILUA=${GILUA:-$TOP/gilua}
 RUNS=${RUNS:-20}
 SEED=${SEED:-1}
+PATH=$PATH:$TOP/deps/nats/usr/sbin # of make deps-test
 PATH=$PATH:/usr/sbin:/sbin
 LIMIT_S=300 # for a run
 CUT_S=8     # more than SILENT_S of lua/gilua/farm/cluster.lua
