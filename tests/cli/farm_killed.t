@@ -5,6 +5,7 @@
 #   bash tests/cli/farm_killed.t            a dozen kills over a small run
 #   bash tests/cli/farm_killed.t 1000       so many, over runs of the whole quickstart
 . "$(dirname "$0")/tap.sh"
+needs pgrep procps
 cd "$TMP" || exit 1
 if sanitized "results in spite of kills, at the speed of a sanitizer"; then
   echo "1..0 # SKIP under sanitizers"

@@ -2,6 +2,7 @@
 # Ctrl-C ends every command at once, whatever it is at: exit status 130, one sentence, and
 # no half of a folder. What keeps them busy here is a stranger's kernel.
 . "$(dirname "$0")/tap.sh"
+needs pgrep procps
 cd "$TMP" || exit 1
 
 # A kernel that keeps the compiler busy: ten statements, five times ten times as many.

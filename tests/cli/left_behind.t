@@ -2,6 +2,7 @@
 # Workers end with their host, however that ends and whatever they do: at a random moment of a run,
 # and idle. What they are called by has a folder in $TMP.
 . "$(dirname "$0")/tap.sh"
+needs pgrep procps
 
 # A worker that ends while LeakSanitizer looks through it leaves that one's tracer waiting for ever.
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0

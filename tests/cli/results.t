@@ -1,6 +1,7 @@
 #!/bin/bash
 # Whatever ends a run, or comes between, what it found is there: signals, a full disk, kill -9.
 . "$(dirname "$0")/tap.sh"
+needs pkill procps
 cd "$TMP" || exit 1
 
 cat >run.lua <<'LUA'

@@ -54,7 +54,14 @@ wait_until() {
   until eval "$1" || ! kill -0 "$2" 2>/dev/null; do sleep 0.02; done
 }
 
-# works PID: it is up, for it has begun a process of its own.
+# needs PROGRAM PACKAGE: without it the story ends at once, as a failure.
+needs() {
+  command -v "$1" >/dev/null && return
+  ok 1 "there is $1" "please install $2: make deps-test does"
+  finish
+}
+
+# works PID: it is up, for it has begun a process of its own. Needs pgrep.
 works() { pgrep -P "$1" >/dev/null; }
 
 now_ms() { echo $(($(date +%s%N) / 1000000)); }

@@ -5,19 +5,71 @@ local core = require "gilua.core"
 local ends = require "gilua.base.ends"
 local gi = require "gilua"
 
+local GET = "to do: `make deps` (in a clone), or `pip install -r " .. core.home
+  .. "/data/nvrtc.txt`, fetches NVRTC with its headers; or set CUDA_HOME to a toolkit"
+
+-- A kernel for each kind of header that kernels include.
+local KERNELS = {
+  { what = "halves", text = [[
+#include <cuda_fp16.h>
+extern "C" __global__ void halves(float *y) {
+  *y = __half2float(__hmul(__float2half(*y), __float2half(2.0f)));
+}
+]] },
+  { what = "cuda/std", text = [[
+#include <cuda/std/type_traits>
+extern "C" __global__ void standard(float *y) {
+  *y = cuda::std::is_same<float, decltype(*y + 1.0f)>::value ? 2.0f : 0.0f;
+}
+]] },
+  { what = "cooperative groups", text = [[
+#include <cooperative_groups.h>
+extern "C" __global__ void groups(float *y) {
+  auto block = cooperative_groups::this_thread_block();
+  block.sync();
+  y[block.thread_rank()] *= 2.0f;
+}
+]] },
+}
+
+-- Returns the kinds of kernels that do not compile, and the reason for the first of them.
+local function uncompiled()
+  local all, kinds, reason = "", {}, nil
+  for _, kernel in ipairs(KERNELS) do all = all .. kernel.text end
+  local together, whole_reason = gi.compile(all, { target = "ptx" })
+  if together then return kinds end
+  for _, kernel in ipairs(KERNELS) do
+    local ptx, why = gi.compile(kernel.text, { target = "ptx" })
+    if not ptx then kinds[#kinds + 1], reason = kernel.what, reason or why end
+  end
+  if not reason then return { "all of these headers" }, whole_reason end
+  return kinds, reason
+end
+
+local function headers(found, info)
+  local kinds, reason = uncompiled()
+  if not reason then
+    found:add { "ok", "CUDA headers", info.include
+      .. "; kernels with halves, cuda/std and cooperative groups compile",
+      figures = { { "path", info.include } } }
+  else
+    found:add { "no", "CUDA headers", ("kernels with %s do not compile: %s"):format(
+      table.concat(kinds, ", "), reason), advice = { GET } }
+  end
+end
+
 local function compiler(found)
   local info, message = core.compile.info()
-  if info then
-    local headers = info.keeps_headers and ""
-      or "; headers are read for each mutant (12.8 and later keep large ones compiled)"
-    found:add { "ok", "NVRTC", ("%s, %s, targets compute_%d to compute_%d%s"):format(info.version,
-      info.path, info.targets[1], info.targets[#info.targets], headers),
-      figures = { { "version", info.version }, { "path", info.path } } }
-  else
-    found:add { "no", "NVRTC", message, advice = {
-      "to do: `make deps` (in a clone) or `pip install nvidia-cuda-nvrtc` fetches it; or set "
-        .. "CUDA_HOME to a toolkit" } }
+  if not info then
+    found:add { "no", "NVRTC", message, advice = { GET } }
+    return
   end
+  local kept = info.keeps_headers and ""
+    or "; headers are read for each mutant (12.8 and later keep large ones compiled)"
+  found:add { "ok", "NVRTC", ("%s, %s, targets compute_%d to compute_%d%s"):format(info.version,
+    info.path, info.targets[1], info.targets[#info.targets], kept),
+    figures = { { "version", info.version }, { "path", info.path } } }
+  headers(found, info)
 end
 
 -- Only what begins below the source needs it: a warning.
@@ -135,7 +187,7 @@ local function examine(o)
   found:add { "ok", "virtual GPU", tostring(gi.device("emu")) }
   local value = gi.json.object { { "ok", found.all_well }, { "findings", found:value() } }
   if found.all_well then return value end
-  return value, ends.STATUS.world, "without NVRTC no mutant can be compiled: see above"
+  return value, ends.STATUS.world, "not every kernel can be compiled here: see above"
 end
 
 return function()
