@@ -109,7 +109,7 @@ bool library_open(Library *lib, gi_err *err) {
     static const Wanted nvrtc = {
         .what = "NVRTC of CUDA 12 or 13",
         .variable = "GILUA_NVRTC",
-        .get = "run `make deps` in a clone, or install it with `pip install -r data/nvrtc.txt` (docs/install.md)",
+        .get = "run `make deps` in a clone, or install what data/nvrtc.txt names with pip",
         .files = files,
         .load = load_file,
     };

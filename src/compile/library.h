@@ -12,8 +12,8 @@ enum { LIBRARY_INCLUDES = 5 };
 typedef struct Library {
     void *handle;
     char *path;
-    char *includes[LIBRARY_INCLUDES]; /* CUDA's headers that belong to it: the folder of cuda_fp16.h,
-                                       * then those of what it includes; NULL-ended */
+    char *includes[LIBRARY_INCLUDES]; /* of CUDA's headers that belong to it: the folder of
+                                       * cuda_fp16.h, then those of what it includes; NULL-ended */
     int (*version)(int *major, int *minor);
     int (*num_archs)(int *n);
     int (*archs)(int *list);

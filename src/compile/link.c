@@ -69,7 +69,7 @@ Linker *link_open(gi_err *err) {
     static const Wanted linker = {
         .what = "nvJitLink of CUDA 12 or 13",
         .variable = "GILUA_NVJITLINK",
-        .get = "run `make deps` in a clone, or install one with `pip install nvidia-nvjitlink`",
+        .get = "run `make deps-test` in a clone, or install it with `pip install nvidia-nvjitlink`",
         .files = files,
         .load = load_file,
     };

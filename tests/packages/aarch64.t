@@ -44,14 +44,16 @@ find "$ROOT/root/gilua" -mindepth 1 -maxdepth 1 ! -name build -exec rm -rf {} +
 out=$(inside "" "cd gilua; make -j$(nproc) CC=aarch64-linux-gnu-gcc WERROR=1")
 ok $? "it is built, without a warning" "$(tail -n 5 <<<"$out")"
 
-# The NVRTC of the one here, so that both see the same PTX.
-version=$("$GILUA" -e 'print(require("gilua").compile.info().version)')
-version=$(python3 -m pip index versions nvidia-cuda-nvrtc 2>/dev/null | grep -oE "\b${version/./\\.}\.[0-9]+" | head -1)
-out=$(python3 -m pip download -q --no-deps --only-binary=:all: --platform manylinux2014_aarch64 -d "$TMP/wheels" \
-  "nvidia-cuda-nvrtc==$version" 2>&1 && python3 -m zipfile -e "$TMP"/wheels/*.whl "$ROOT/root/gilua/deps/nvrtc" 2>&1)
-ok $? "NVRTC $version for aarch64" "$out"
+# Both are to see the same PTX.
+is "the NVRTC here is of the version of data/nvrtc.txt" \
+  "$(sed -nE 's/^nvidia-cuda-nvrtc==([0-9]+\.[0-9]+).*/\1/p' "$TOP/data/nvrtc.txt")" \
+  "$("$GILUA" -e 'print(require("gilua").compile.info().version)')"
+out=$(python3 -m pip download -q --require-hashes --no-deps --only-binary=:all: --platform manylinux2014_aarch64 \
+  -d "$TMP/wheels" -r "$TOP/data/nvrtc.txt" 2>&1 &&
+  for wheel in "$TMP"/wheels/*.whl; do python3 -m zipfile -e "$wheel" "$ROOT/root/gilua/deps/nvrtc" 2>&1 || exit; done)
+ok $? "NVRTC and its headers for aarch64" "$out"
 
-like "it starts, and finds NVRTC" "^ok +NVRTC" "$(arm "./gilua doctor")"
+like "it starts, and finds NVRTC with its headers" "^ok +CUDA headers" "$(arm "./gilua doctor")"
 for test in genome json core_array select core_device; do
   out=$(arm "./gilua tests/lua/$test.lua")
   ok $? "tests/lua/$test.lua" "$(grep -A 5 '^not ok' <<<"$out")"

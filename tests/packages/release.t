@@ -83,7 +83,7 @@ runs() { # runs TEXT COMMAND: inside
 
 # What a new user does first; the same whatever gilua was installed by.
 evolves() { # evolves WHAT GILUA
-  runs "$1: gilua doctor" "$2 doctor; $2 doctor | grep -q 'ok  *NVRTC'"
+  runs "$1: gilua doctor" "$2 doctor; $2 doctor | grep -q 'ok  *CUDA headers'"
   runs "$1: the first experiment" \
     "$2 experiments/quickstart.lua --side 24 --population 8 --generations 2 --quiet --out /root/first
      test -s /root/first/best.cu; test -s /root/first/report.html; $2 log /root/first"
@@ -106,7 +106,7 @@ if wanted deb; then
   cp -r "$TOP/.ci/packages/debian/tests" "$ROOT/root/tests"
   runs "autopkgtest: installed" "/root/tests/installed"
   runs "NVRTC as README.Debian says" "$apt python3-pip ca-certificates
-    pip3 install --quiet --target /opt/cuda-nvrtc nvidia-cuda-nvrtc nvidia-cuda-runtime"
+    pip3 install --quiet --require-hashes --target /opt/cuda-nvrtc -r /usr/share/gilua/data/nvrtc.txt"
   evolves deb gilua
   demo deb gilua
   runs "autopkgtest: quickstart" "/root/tests/quickstart"
@@ -130,7 +130,7 @@ fi
 if wanted portable; then
   new_root portable
   runs "the portable folder, and NVRTC" "$apt xz-utils python3-pip ca-certificates; tar xf /root/release/$folder.tar.xz
-    pip3 install --quiet --target /opt/cuda-nvrtc nvidia-cuda-nvrtc"
+    pip3 install --quiet --require-hashes --target /opt/cuda-nvrtc -r $folder/data/nvrtc.txt"
   evolves portable "/root/$folder/gilua"
   for library in lua5.4 lua-filesystem lua-socket nifti2 png zlib1g ffi seccomp sqlite3 edit zstd lz4 xxhash; do
     ls "$ROOT/root/$folder/licences" | grep -q "$library"
@@ -145,7 +145,8 @@ if wanted rock; then
       lua-filesystem-dev lua-socket-dev libnifti2-dev zlib1g-dev libpng-dev libffi-dev libseccomp-dev libsqlite3-dev \
       libedit-dev libzstd-dev liblz4-dev libxxhash-dev python3-pip ca-certificates
     luarocks --lua-version 5.4 install /root/release/gilua-$version-1.src.rock
-    pip3 install --quiet --target /opt/cuda-nvrtc nvidia-cuda-nvrtc"
+    tar xf /root/release/gilua-$version.tar.gz gilua-$version/data/nvrtc.txt
+    pip3 install --quiet --require-hashes --target /opt/cuda-nvrtc -r gilua-$version/data/nvrtc.txt"
   evolves rock gilua
   runs "and goes again" "luarocks --lua-version 5.4 remove gilua; ! command -v gilua"
   rm -rf "$ROOT"
@@ -209,7 +210,7 @@ rattler_build.build_recipes([sys.argv[1]], output_dir=sys.argv[2], channel=[], t
   is "it has the portable folder's licences" "$of_portable" \
     "$(zstd -qdc "$TMP"/conda/parts/info-*.tar.zst | tar -t | sed -n 's:^info/licenses/licences/::p' | sort)"
   runs "NVRTC beside it" "$apt python3-pip ca-certificates
-    pip3 install --quiet --target /root/prefix nvidia-cuda-nvrtc"
+    pip3 install --quiet --require-hashes --target /root/prefix -r /root/prefix/share/gilua/data/nvrtc.txt"
   evolves conda "env CONDA_PREFIX=/root/prefix /root/prefix/bin/gilua"
   rm -rf "$ROOT"
 fi
