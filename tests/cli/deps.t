@@ -4,7 +4,7 @@
 . "$(dirname "$0")/tap.sh"
 mkdir -p "$TMP/clone/.ci" "$TMP/clone/data" "$TMP/tools"
 cp "$TOP/.ci/deps" "$TMP/clone/.ci/" && cp "$TOP/data/nvrtc.txt" "$TMP/clone/data/"
-for tool in sh env cat cmp cp cut dirname find grep head ls mkdir mv readlink rm sed sort tail touch tr uname; do
+for tool in sh bash mktemp env cat cmp cp cut dirname find grep head ls mkdir mv readlink rm sed sort tail touch tr uname; do
   ln -s "$(command -v $tool)" "$TMP/tools/"
 done
 
@@ -51,6 +51,9 @@ if grep -q '^pip -m pip download' <<<"$asked"; then
   like "  wheels by their hashes alone" "--require-hashes .*-r deps/wheels/wanted.txt" "$asked"
 fi
 
+out=$(env -i PATH="$TMP/tools" TMPDIR="$TMP" bash "$TOP/tests/cli/left_behind.t")
+is "a story that lacks a program fails" 1 $?
+like "  and says at once what to install" "please install procps: make deps-test does" "$out"
 fails "a level that is none" "deps: there is no 'tests': test, dev, or nothing" sh "$TMP/clone/.ci/deps" tests
 is "each wheel is of one version, with a hash for x86-64 and one for aarch64" "" "$(awk '
   /^#/ { next }
