@@ -29,9 +29,9 @@ static const char *const include_folders[] = {
 /* Folders of what those headers include in turn, seen from theirs: CCCL (nv/target, cuda/std, cub)
 ** and the compiler's own (crt/mma.h). */
 static const char *const more_folders[] = {
-    "/cccl",                      /* CUDA 13 */
-    "/../../cuda_cccl/include",   /* pip, CUDA 12 */
-    "/../../cuda_nvcc/include",   /* the same */
+    "/cccl",                    /* CUDA 13 */
+    "/../../cuda_cccl/include", /* pip, CUDA 12 */
+    "/../../cuda_nvcc/include", /* the same */
     NULL,
 };
 
