@@ -189,15 +189,16 @@ $O/tests/libnvml_fake.so: tests/c/fake_nvml.c $O/flags
 $O/tests/runtime_fatbin: $O/obj/runtime/fatbin.o
 
 # --- fuzzing: one program a target of tests/fuzz; those in Lua are $O/gilua's
-fuzzers := $(patsubst tests/fuzz/%.c,$O/fuzz/%,$(filter-out %/driver.c,$(wildcard tests/fuzz/*.c)))
+fuzzers := $(patsubst tests/fuzz/%.c,$O/fuzz/%,$(wildcard tests/fuzz/*_*.c))
 
-$O/fuzz/%: tests/fuzz/%.c tests/fuzz/driver.c tests/fuzz/fuzz.h $O/libgilua.a $O/flags
+$O/fuzz/%: tests/fuzz/%.c tests/fuzz/driver.c $(wildcard tests/fuzz/*.h) $O/libgilua.a $O/flags
 	$(call say,FUZZ    $@)
 	$Qmkdir -p $(@D)
-	$Q$(CC) $(flags) $(link) -o $@ $< tests/fuzz/driver.c $(filter %.o,$^) $O/libgilua.a \
+	$Q$(CC) $(flags) $(link) -o $@ $< tests/fuzz/driver.c $(filter %change.c %.o,$^) $O/libgilua.a \
 	    $(lua_lib) $(libs) $(unpack) $(system)
 
 $O/fuzz/runtime_fatbin: $O/obj/runtime/fatbin.o
+$O/fuzz/emu_launch $O/fuzz/emu_engines: tests/fuzz/ptxchange.c
 
 tests: all $(c_tests) $O/tests/libcuda_fake.so $O/tests/libcupti_fake.so $O/tests/libnvml_fake.so
 

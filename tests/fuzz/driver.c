@@ -5,8 +5,8 @@
 **
 ** The same seed makes the same inputs in the same order. The input at work lies in TARGET.input
 ** in the folder that it runs in: a target that crashes, or takes more than LIMIT_S seconds of a
-** processor, ends the process and leaves it there. No coverage is looked at: the seeds have to
-** reach what is to be tried. tests/fuzz/run starts it. */
+** processor, ends the process and leaves it there. Coverage is only what targets tell of
+** (fuzz_saw): an input that did something new is a seed from then on. tests/fuzz/run starts it. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -20,11 +20,13 @@
 #include "base/base.h"
 #include "fuzz.h"
 
-enum { LIMIT_S = 20, MOST_BYTES = 1 << 16, MOST_SEEDS = 200 };
+enum { LIMIT_S = 20, MOST_BYTES = 1 << 16, MOST_SEEDS = 20000, SEEN_BITS = 1 << 20 };
 
 static gi_buf seeds[MOST_SEEDS];
 static size_t n_seeds;
 static gi_rng rng;
+static uint8_t seen[SEEN_BITS / 8];
+static bool is_new; /* the input at work did what none did before */
 
 static void add_seed(const void *bytes, size_t len) {
     if (n_seeds == MOST_SEEDS || len > MOST_BYTES) return;
@@ -34,6 +36,19 @@ static void add_seed(const void *bytes, size_t len) {
 
 static size_t below(size_t n) {
     return (size_t)gi_rng_below(&rng, n);
+}
+
+void fuzz_saw(uint64_t hash) {
+    uint32_t bit = (uint32_t)(hash % SEEN_BITS);
+    uint8_t mask = (uint8_t)(1u << bit % 8);
+    is_new |= !(seen[bit / 8] & mask);
+    seen[bit / 8] |= mask;
+}
+
+/* Of two seeds the smaller: small ones run often, and what they find is easy to read. */
+static const gi_buf *any_seed(void) {
+    const gi_buf *a = &seeds[below(n_seeds)], *b = &seeds[below(n_seeds)];
+    return a->len < b->len ? a : b;
 }
 
 /* --- changes ------------------------------------------------------------------------------- */
@@ -113,6 +128,10 @@ static void repeat(gi_buf *b) {
 }
 
 static void change(gi_buf *b) {
+    if (fuzz_change && below(16)) {
+        fuzz_change(b, any_seed(), &rng);
+        return;
+    }
     switch (below(9)) {
     case 0: case 1: case 2: change_byte(b); break;
     case 3: change_number(b); break;
@@ -127,7 +146,7 @@ static void change(gi_buf *b) {
 /* --- the run ------------------------------------------------------------------------------- */
 
 static void make(gi_buf *b) {
-    const gi_buf *seed = &seeds[below(n_seeds)];
+    const gi_buf *seed = any_seed();
     gi_buf_clear(b);
     gi_buf_add(b, seed->data, seed->len);
     for (size_t n = 1 + below(below(2) ? 3 : 12); n > 0 && b->len < MOST_BYTES; n--) change(b);
@@ -188,17 +207,20 @@ int main(int argc, char **argv) {
     if (n_seeds == 0) add_seed("", 0);
     snprintf(input, sizeof input, "%s.input", name);
     int fd = open(input, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    for (size_t i = 0; i < n_seeds; i++) keep(fd, &seeds[i]), arm(), feed(&seeds[i]);
+    size_t given = n_seeds;
+    for (size_t i = 0; i < given; i++) keep(fd, &seeds[i]), arm(), feed(&seeds[i]);
     for (; processor_s() < most_s; n++) {
         make(&b);
         keep(fd, &b);
         arm();
+        is_new = false;
         feed(&b);
+        if (is_new) add_seed(b.data, b.len);
     }
     close(fd);
     unlink(input);
     gi_buf_free(&b);
     printf("%s: %" PRIu64 " inputs of %zu seeds in %.0f s, seed %" PRIu64 ": nothing found\n", name,
-           n, n_seeds, processor_s(), seed);
+           n, given, processor_s(), seed);
     return 0;
 }

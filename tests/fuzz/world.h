@@ -1,0 +1,266 @@
+/* world.h - the GPU around PTX that nobody wrote: memory, textures, surfaces and parameters for any
+** kernel, and what its launches leave behind.
+**
+** "// launch N" on the first line chooses grid, block, dynamic shared memory, checks and the number
+** of faults that a launch survives, by the bits of N. Every pointer is to memory of an exact size
+** from malloc, so that the address sanitizer sees an access beyond it. A kernel's parameters are
+** addresses by turns where they have 8 bytes (a texture's where its name has "tex" in it, a
+** surface's with "surf"), WORLD_N where they have 4. */
+#ifndef GILUA_FUZZ_WORLD_H
+#define GILUA_FUZZ_WORLD_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../c/emu_model.h"
+#include "emu/core.h"
+#include "fuzz.h"
+
+enum { WORLD_BUFFERS = 3, WORLD_BYTES = 4096, WORLD_TEXELS = 16 * 8 * 4 * 4, WORLD_N = 64 };
+enum { WORLD_KERNELS = 3, WORLD_BUDGET = 6000, WORLD_PARAMS = 32768 };
+
+/* How it is run: which of the engines, and which checks. */
+typedef struct Way {
+    const char *name;
+    int vectors;
+    bool is_plain, is_checked;
+    int threads;
+    uint64_t batch;
+} Way;
+
+static const Way world_ways[] = {
+    {.name = "base"},
+    {.name = "AVX2", .vectors = VECTORS_AVX2},
+    {.name = "AVX-512", .vectors = VECTORS_AVX512},
+    {.name = "lane by lane", .is_plain = true},
+    {.name = "threads", .vectors = VECTORS_AVX512, .threads = 3, .batch = 1},
+    {.name = "checked", .vectors = VECTORS_AVX512, .is_checked = true},
+    {.name = "checked base", .is_checked = true},
+    {.name = "threads of base", .threads = 2, .batch = 300}};
+
+enum { WORLD_WAYS = sizeof world_ways / sizeof *world_ways };
+
+typedef struct Seen { /* all that the launches of one text leave behind */
+    gi_err err;       /* why it was not loaded */
+    bool is_loaded;
+    int n;            /* kernels that were launched, or refused */
+    bool ran[WORLD_KERNELS];
+    char refused[WORLD_KERNELS][sizeof((gi_err *)0)->message];
+    EmuResult result[WORLD_KERNELS];
+    uint8_t buffer[WORLD_BUFFERS][WORLD_BYTES], texels[2][WORLD_TEXELS], own[1024];
+    gi_buf variables, printed;
+} Seen;
+
+typedef struct World {
+    Emu *emu;
+    EmuModule *module;
+    uint8_t *buffer[WORLD_BUFFERS], *texels[2], *own;
+    uint64_t address[WORLD_BUFFERS + 1], texture[2], surface;
+    gi_buf *printed;
+} World;
+
+/* --- what it has --------------------------------------------------------------------------- */
+
+/* Small whole numbers, floats and bytes, by turns. */
+static void world_fill(uint8_t *bytes, size_t n, unsigned turn) {
+    for (size_t i = 0; i + 4 <= n; i += 4) {
+        float f = (float)(i % 97) - 30.5f;
+        uint32_t whole = (uint32_t)(i / 4 % 61), word;
+        memcpy(&word, &f, 4);
+        if ((turn + i / 64) % 2) word = whole;
+        memcpy(bytes + i, &word, 4);
+    }
+}
+
+static uint8_t *world_bytes(size_t n, unsigned turn) {
+    uint8_t *bytes = malloc(n);
+    world_fill(bytes, n, turn);
+    return bytes;
+}
+
+static void world_textures(World *w) {
+    for (unsigned i = 0; i < 2; i++) w->texels[i] = world_bytes(WORLD_TEXELS, i);
+    EmuTexture plane = {.data = w->texels[0], .kind = EMU_TEX_ARRAY, .format = EMU_TEX_F32,
+                        .channels = 4, .dims = 2, .size = {16, 8, 0}, .linear_filter = true,
+                        .address = {EMU_TEX_CLAMP, EMU_TEX_WRAP}};
+    EmuTexture line = {.data = w->texels[0], .kind = EMU_TEX_LINEAR, .format = EMU_TEX_U32,
+                       .channels = 1, .dims = 1, .size = {WORLD_TEXELS / 4, 0, 0}};
+    EmuTexture surface = {.data = w->texels[1], .kind = EMU_TEX_ARRAY, .format = EMU_TEX_U32,
+                          .channels = 1, .dims = 2, .size = {16, 8, 0}};
+    w->texture[0] = emu_texture_new(w->emu, &plane, NULL);
+    w->texture[1] = emu_texture_new(w->emu, &line, NULL);
+    w->surface = emu_surface_new(w->emu, &surface, NULL);
+    if (!w->texture[0] || !w->texture[1] || !w->surface) abort();
+}
+
+static World world_new(const Way *way) {
+    static EmuModel model;
+    if (model.name[0] == '\0') model = emu_model_round();
+    World w = {.emu = emu_new(&model)};
+    w.emu->vectors = way->vectors < w.emu->vectors ? way->vectors : w.emu->vectors;
+    w.emu->plain = way->is_plain;
+    w.emu->batch = way->batch;
+    emu_memory_limit(w.emu, 16 << 20);
+    emu_heap_limit(w.emu, 1 << 20);
+    for (unsigned i = 0; i < WORLD_BUFFERS; i++) {
+        w.buffer[i] = world_bytes(WORLD_BYTES, i);
+        w.address[i] = emu_map(w.emu, w.buffer[i], WORLD_BYTES, i == 2, "buffer");
+    }
+    w.address[WORLD_BUFFERS] = emu_alloc(w.emu, sizeof((Seen *)0)->own, "own", NULL);
+    w.own = emu_bytes(w.emu, w.address[WORLD_BUFFERS], sizeof((Seen *)0)->own, NULL);
+    world_textures(&w);
+    return w;
+}
+
+static void world_free(World *w) {
+    if (w->module) emu_unload(w->module);
+    emu_free(w->emu);
+    for (int i = 0; i < WORLD_BUFFERS; i++) free(w->buffer[i]);
+    for (int i = 0; i < 2; i++) free(w->texels[i]);
+}
+
+/* --- a launch ------------------------------------------------------------------------------ */
+
+static uint64_t world_parameter(const World *w, const PtxVar *var, unsigned k) {
+    if (strstr(var->name, "tex")) return w->texture[k % 2];
+    if (strstr(var->name, "surf")) return w->surface;
+    return var->size >= 8 ? w->address[k % (WORLD_BUFFERS + 1)] : WORLD_N;
+}
+
+/* In a piece of memory of their own, so that a byte beyond is seen. */
+static uint8_t *world_parameters(const World *w, const char *kernel, const EmuKernelInfo *info,
+                                 unsigned shift) {
+    const PtxFunc *f = ptx_find_func(w->module->ptx, kernel);
+    uint8_t *params = calloc(1, info->param_bytes ? info->param_bytes : 1);
+    for (int k = 0; k < info->n_params; k++) {
+        uint64_t value = world_parameter(w, &f->params[k], (unsigned)k + shift);
+        uint32_t size = info->param_size[k];
+        memcpy(params + info->param_offset[k], &value, size < 8 ? size : 8);
+    }
+    return params;
+}
+
+static void world_print(void *user, const char *text, size_t len) {
+    gi_buf *out = user;
+    if (out->len < 1 << 16) gi_buf_add(out, text, len);
+}
+
+/* The bits of N, from the lowest: grid 3, block 3, dynamic shared memory 2, faults 1, backwards 1,
+** cooperative 1 of 8, parameters 2, races 2, reads of what nobody wrote 1, the engine 3 (emu_launch.c). */
+static EmuLaunch world_launch(uint32_t n, const Way *way) {
+    static const unsigned grids[][3] = {{1, 1, 1}, {2, 1, 1}, {3, 1, 1}, {2, 2, 1},
+                                        {1, 1, 2}, {7, 1, 1}, {1, 1, 1}, {4, 1, 1}};
+    static const unsigned blocks[][3] = {{32, 1, 1}, {64, 1, 1}, {1, 1, 1},  {33, 1, 1},
+                                         {8, 8, 1},  {4, 4, 4},  {96, 1, 1}, {17, 2, 1}};
+    static const size_t shared[] = {0, 256, 4096, 60};
+    EmuLaunch l = {.shared_bytes = shared[n >> 6 & 3],
+                   .max_faults = n >> 8 & 1 ? 3 : 0,
+                   .budget = WORLD_BUDGET,
+                   .backwards = n >> 9 & 1,
+                   .cooperative = (n >> 10 & 7) == 7,
+                   .threads = way->threads,
+                   .print = world_print};
+    memcpy(l.grid, grids[n & 7], sizeof l.grid);
+    memcpy(l.block, blocks[n >> 3 & 7], sizeof l.block);
+    if (way->is_checked) {
+        l.check_races = n >> 15 & 1 ? EMU_RACES_GLOBAL : EMU_RACES_SHARED;
+        l.refuse_benign_races = n >> 16 & 1;
+        l.count_uninitialised = n >> 17 & 1;
+    }
+    return l;
+}
+
+static void world_run(World *w, const char *kernel, uint32_t n, const Way *way, Seen *out) {
+    EmuKernelInfo info;
+    gi_err err = {0};
+    int i = out->n++;
+    EmuLaunch l = world_launch(n, way);
+    l.print_user = &out->printed;
+    l.kernel = kernel;
+    if (emu_kernel_info(w->module, kernel, &info, &err)) {
+        uint8_t *params = world_parameters(w, kernel, &info, n >> 13 & 3);
+        l.params = params;
+        out->ran[i] = emu_launch(w->module, &l, &out->result[i], &err);
+        free(params);
+    }
+    if (!out->ran[i] && err.message[0] == '\0') abort(); /* refused without a word */
+    snprintf(out->refused[i], sizeof out->refused[i], "%s", out->ran[i] ? "" : err.message);
+}
+
+static void world_look(const World *w, Seen *out) {
+    for (int i = 0; i < WORLD_BUFFERS; i++) memcpy(out->buffer[i], w->buffer[i], WORLD_BYTES);
+    for (int i = 0; i < 2; i++) memcpy(out->texels[i], w->texels[i], WORLD_TEXELS);
+    memcpy(out->own, w->own, sizeof out->own);
+    for (int i = 0; w->module && i < w->module->ptx->n_vars; i++) {
+        const ModuleVar *v = &w->module->vars[i];
+        if (v->data) gi_buf_add(&out->variables, (const char *)v->data, v->var->size);
+    }
+}
+
+static uint32_t world_number(const char *text) {
+    return strncmp(text, "// launch ", 10) == 0 ? (uint32_t)strtoul(text + 10, NULL, 10) : 0;
+}
+
+/* --- what was new -------------------------------------------------------------------------- */
+
+/* A sentence without its place before the first colon, up to its first number or name. */
+static void world_tell_text(const char *text, uint64_t kind) {
+    const char *colon = strchr(text, ':');
+    if (colon) text = colon;
+    fuzz_saw(gi_hash(text, strcspn(text, "0123456789'"), kind));
+}
+
+/* Instructions that follow each other, and the shapes of accesses. */
+static void world_tell_code(const Code *c) {
+    for (int i = 1; i < c->n_ins; i++)
+        fuzz_saw((c->ins[i - 1].op * 512u + c->ins[i].op) * 0x9e3779b97f4a7c15u >> 20);
+    for (int i = 0; i < c->n_mem; i++) {
+        const MemForm *f = &c->mem[i];
+        const uint8_t shape[] = {f->space, f->size, f->count, f->is_store, f->is_signed,
+                                 f->wide_base, f->frame_param != 0, f->bits[0], f->order};
+        fuzz_saw(gi_hash(shape, sizeof shape, 1));
+    }
+}
+
+static void world_tell(const World *w, const Seen *s) {
+    if (!s->is_loaded) world_tell_text(s->err.message, 2);
+    for (int i = 0; w->module && i < w->module->n_code; i++) world_tell_code(&w->module->code[i]);
+    for (int i = 0; i < s->n; i++)
+        world_tell_text(s->ran[i] ? s->result[i].message : s->refused[i], 3);
+}
+
+/* Loads a text and launches its kernels, the first few. Free with world_forget. */
+static void world_try(const char *text, size_t len, const Way *way, Seen *out) {
+    World w = world_new(way);
+    const char *kernel;
+    out->is_loaded = false;
+    out->n = 0;
+    gi_buf_clear(&out->variables);
+    gi_buf_clear(&out->printed);
+    memset(out->ran, 0, sizeof out->ran);
+    w.module = emu_load(w.emu, text, len, &out->err);
+    out->is_loaded = w.module != NULL;
+    if (!out->is_loaded && out->err.message[0] == '\0') abort();
+    for (int i = 0; w.module && i < WORLD_KERNELS; i++)
+        if ((kernel = emu_kernel_name(w.module, i)) != NULL)
+            world_run(&w, kernel, world_number(text), way, out);
+    world_tell(&w, out);
+    world_look(&w, out);
+    world_free(&w);
+}
+
+/* A seed that every target of PTX begins with: functions, tables, memory of every space. */
+static const char world_seed[] =
+    "// launch 1\n.version 8.0\n.target sm_90\n.address_size 64\n"
+    ".visible .entry k(.param .u64 out, .param .u64 in, .param .u32 n) {\n"
+    ".reg .pred %p<4>; .reg .b16 %h<4>; .reg .b32 %r<20>; .reg .f32 %f<8>; .reg .b64 %rd<12>;\n"
+    ".shared .align 16 .b8 s[1024];\n.local .align 8 .b8 l[64];\n"
+    "ld.param.u64 %rd0, [out]; ld.param.u64 %rd1, [in]; ld.param.u32 %r0, [n];\n"
+    "mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4; add.s64 %rd3, %rd1, %rd2;\n"
+    "ld.global.u32 %r2, [%rd3];\nshl.b32 %r3, %r1, 2; mov.u32 %r4, s; add.s32 %r5, %r4, %r3;\n"
+    "st.shared.u32 [%r5], %r2;\nbar.sync 0;\nld.shared.u32 %r6, [%r5];\n"
+    "st.local.u32 [l+8], %r6; ld.local.u32 %r7, [l+8];\n"
+    "add.s64 %rd4, %rd0, %rd2; st.global.u32 [%rd4], %r7;\nret;\n}\n";
+
+#endif
