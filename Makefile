@@ -197,10 +197,27 @@ $O/fuzz/%: tests/fuzz/%.c tests/fuzz/driver.c $(wildcard tests/fuzz/*.h) $O/libg
 	$Q$(CC) $(flags) $(link) -o $@ $< tests/fuzz/driver.c $(filter %change.c %.o,$^) $O/libgilua.a \
 	    $(lua_lib) $(libs) $(unpack) $(system)
 
-$O/fuzz/runtime_fatbin: $O/obj/runtime/fatbin.o
-$O/fuzz/emu_launch $O/fuzz/emu_engines: tests/fuzz/ptxchange.c
+$O/fuzz/runtime_fatbin $O/fuzz/inject_fat: $O/obj/runtime/fatbin.o
+$O/fuzz/emu_launch $O/fuzz/emu_engines $O/fuzz/emu_link: tests/fuzz/ptxchange.c
 
-tests: all $(c_tests) $O/tests/libcuda_fake.so $O/tests/libcupti_fake.so $O/tests/libnvml_fake.so
+# All PTX that tests load, as seeds: linked again with an emu_load that keeps its text.
+keepers := $(patsubst %,$O/fuzz/keep/emu_%,alloc async core_barrier core_cost core_flow core_memory \
+           core_names core_variants core_weigh diverge faults forms fp8 instructions_atomic \
+           instructions_control instructions_convert instructions_float instructions_half \
+           instructions_int instructions_memory instructions_texture instructions_warp modules \
+           surface threads turns warps)
+
+$O/fuzz/keep/%: tests/c/%.c tests/fuzz/keep.c $O/libgilua.a $O/flags
+	$Qmkdir -p $(@D)
+	$Q$(CC) $(flags) -Wl,--wrap=emu_load $(link) -o $@ $< tests/fuzz/keep.c $O/libgilua.a \
+	    $(lua_lib) $(libs) $(unpack) $(system)
+
+$O/fuzz/ptx: $(keepers)
+	$(call say,PTX     $@)
+	$Qrm -rf $@ && mkdir -p $@
+	$Qfor test in $^; do PTX_FOLDER=$(abspath $@) $(sanitized) $$test >/dev/null 2>&1 || true; done
+
+tests: all $(c_tests) $(fuzzers) $O/tests/libcuda_fake.so $O/tests/libcupti_fake.so $O/tests/libnvml_fake.so
 
 # Under sanitizers the tests leave out what asks about results and not about memory, and say so: see
 # GILUA_SANITIZED in tests/*/tap.*. Thread-local variables of libraries loaded late are not looked
@@ -214,7 +231,7 @@ sanitized  := $(if $(SANITIZE),GILUA_SANITIZED=1 UBSAN_OPTIONS=print_stacktrace=
 test: deps-test
 	$Q$(MAKE) --no-print-directory $(jobs) tests
 	$Qrm -rf build/failed build/seconds
-	$QCC="$(CC)" FAKE_CUDA="$(CURDIR)/$O/tests/libcuda_fake.so" \
+	$QCC="$(CC)" FUZZERS="$(CURDIR)/$O/fuzz" FAKE_CUDA="$(CURDIR)/$O/tests/libcuda_fake.so" \
 	    FAKE_CUPTI="$(CURDIR)/$O/tests/libcupti_fake.so" \
 	    FAKE_NVML="$(CURDIR)/$O/tests/libnvml_fake.so" $(sanitized) \
 	    prove -j $$(($$(nproc) + 1)) -e tests/run $(PROVEFLAGS) $(slowest) \
@@ -247,15 +264,15 @@ cluster-test: all
 cluster-deps: deps-test
 	$Qapt-get install -y --no-install-recommends slurmctld slurmd slurm-client munge iproute2
 
-# Every parser, the archive and the farm's sockets, fed with what nobody writes; under sanitizers
-# unless SANITIZE says otherwise.
+# Every reader, the virtual GPU, the archive and the farm's sockets, fed with what nobody writes; under
+# sanitizers unless SANITIZE says otherwise.
 TARGET ?= all
 fuzz: deps
 	$Q$(MAKE) --no-print-directory fuzzing \
 	    SANITIZE=$(if $(filter file,$(origin SANITIZE)),address$(comma)undefined,$(SANITIZE))
 
-fuzzing: $O/gilua $(fuzzers) $(references)
-	$Q$(sanitized) tests/fuzz/run $O $(or $(SECONDS),60) $(TARGET) $(SEED)
+fuzzing: $O/gilua $(fuzzers) $(references) $O/fuzz/ptx
+	$Q$(sanitized) tests/fuzz/run $O "$(SECONDS)" $(TARGET) $(SEED)
 
 # The adequacy scores of the READMEs of kernels/, every one.
 scores: deps
@@ -343,7 +360,8 @@ help:
 	@echo "make faults     no memory by every path to it, no room at every write: an hour or two"
 	@echo "make kills      a search killed a hundred times, and ended fifty times: is anything lost?"
 	@echo "make cluster-test  three nodes under Slurm (make cluster-deps), as root: are results one machine's?"
-	@echo "make fuzz       every parser, the archive and the farm's sockets, for SECONDS=60 each under sanitizers;"
+	@echo "make fuzz       every reader, the archive, the farm's sockets, for a minute each, changed PTX for ten,"
+	@echo "                under sanitizers; SECONDS=N for another time,"
 	@echo "                TARGET=NAME is one, SEED=N the same inputs again"
 	@echo "make scores     are the data of kernels/ as good as their READMEs say?"
 	@echo "make docs       write docs/api.md, the man page and the completions from the code"

@@ -12,8 +12,9 @@ static const char *line_end(const char *p) {
 
 /* Where s occurs in [p, end), or NULL. */
 static const char *find_in(const char *p, const char *end, const char *s) {
-    const char *hit = strstr(p, s);
-    return hit && hit < end ? hit : NULL;
+    size_t n = strlen(s);
+    size_t most = (size_t)(end - p) + n - 1; /* it begins before the end */
+    return end > p ? memmem(p, strnlen(p, most), s, n) : NULL;
 }
 
 static bool starts(const char *p, const char *s) {

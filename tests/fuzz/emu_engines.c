@@ -6,7 +6,8 @@
 **   checked                          warnings of reads of what nobody wrote, and their count; of
 **                                    races, and faults for them. Once a launch has such a fault, no
 **                                    more is compared: it may have ended there.
-**   printed and read again           the numbers of lines in messages
+**   printed and read again           the numbers of lines, by which faults are counted: what has
+**                                    any is not compared
 ** Which two engines are held against the first one, the text's hash says. */
 #include "world.h"
 
@@ -15,8 +16,10 @@
 static _Noreturn void differ(const Way *way, const char *what, int kernel, const Seen *a,
                              const Seen *b) {
     fprintf(stderr, "%s: other %s (kernel %d)\n  base: %s\n  here: %s\n", way->name, what, kernel,
-            a->n > kernel ? a->ran[kernel] ? a->result[kernel].message : a->refused[kernel] : a->err.message,
-            b->n > kernel ? b->ran[kernel] ? b->result[kernel].message : b->refused[kernel] : b->err.message);
+            a->n > kernel ? a->ran[kernel] ? a->result[kernel].message : a->refused[kernel]
+                          : a->err.message,
+            b->n > kernel ? b->ran[kernel] ? b->result[kernel].message : b->refused[kernel]
+                          : b->err.message);
     abort();
 }
 
@@ -95,12 +98,18 @@ static void compare(const Way *way, const Seen *a, const Seen *b) {
     if (what) differ(way, what, i > 0 ? i - 1 : 0, a, b);
 }
 
-/* What is printed and read again is the same program: lines apart, of which messages tell. */
+static bool has_fault(const Seen *s) {
+    for (int i = 0; i < s->n; i++)
+        if (s->ran[i] && s->result[i].faults.n) return true;
+    return false;
+}
+
+/* What is printed and read again is the same program. */
 static void compare_printed(const char *text, size_t len, const Seen *base) {
     static const Way again = {.name = "printed and read again"};
     static Seen seen;
     gi_buf out = {0};
-    PtxModule *m = ptx_parse(text, len, NULL);
+    PtxModule *m = has_fault(base) ? NULL : ptx_parse(text, len, NULL);
     if (m == NULL) return;
     gi_buf_addf(&out, "// launch %u\n", world_number(text));
     ptx_print(m, &out);

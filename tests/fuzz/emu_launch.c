@@ -1,6 +1,6 @@
 /* emu_launch.c - a target for the virtual GPU: whatever PTX says, it is refused in a sentence, or
-** runs to its end or to a fault, and touches no memory but its own. The input chooses the engine and
-** what is checked (world.h); under the thread sanitizer, blocks run on several threads. */
+** runs to its end or to a fault, and touches no memory but its own. The input chooses the engine
+** and what is checked (world.h); under the thread sanitizer, blocks run on several threads. */
 #include "world.h"
 
 static const Way *way_of(uint32_t n) {

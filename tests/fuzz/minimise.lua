@@ -61,7 +61,7 @@ end
 local text = read(path)
 write(small, text)
 text = shrink(text, "[^\n;]*[\n;]?")
-text = shrink(text, "[%w_%%.$:]+%s*[,<>%[%]{}()]?%s*")
+text = shrink(text, "[%w_%%.$:]*[^%w_%%.$:]?")
 write(small, text)
 os.remove(small .. ".try")
 print(wanted)

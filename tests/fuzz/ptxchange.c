@@ -6,6 +6,7 @@
 ** are declared stay the names that are used. Forms that no seed has come from the emulator's own
 ** tables (emu/decode.h), with registers of the widths that they want, mostly. */
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,7 +60,8 @@ static Token token_at(const char *text, size_t at) {
     size_t len = 1, blank = strcspn(s + 1, "\"\n");
     char kind = *s;
     if (isdigit((unsigned char)*s)) len = word_length(s), kind = 'n';
-    else if (ptx_is_letter(*s) || (*s == '.' && ptx_is_letter(s[1]))) len = word_length(s), kind = 'w';
+    else if (ptx_is_letter(*s) || (*s == '.' && ptx_is_letter(s[1])))
+        len = word_length(s), kind = 'w';
     else if (*s == '"') len = blank + 1 + (s[blank + 1] == '"'), kind = 's';
     return (Token){(uint32_t)at, (uint32_t)len, kind};
 }
@@ -187,13 +189,26 @@ static const char *const families[] = {
     "global shared local const param shared::cta param::entry param::func shared::cluster",
     "b8 b16 b32 b64 u8 u16 u32 u64 s8 s16 s32 s64 f16 f16x2 bf16 bf16x2 f32 f64 pred b128",
     "b8 b16 b32 b64 u8 u16 u32 u64 s8 s16 s32 s64 f16 f16x2 bf16 bf16x2 f32 f64 e4m3x2 e5m2x2",
-    "v2 v4 v8", "rn rz rm rp rni rzi rmi rpi approx full rna",
+    "v2 v4 v8",
+    "rn rz rm rp rni rzi rmi rpi approx full rna",
     "eq ne lt le gt ge lo ls hi hs equ neu ltu leu gtu geu num nan",
-    "add min max inc dec cas exch and or xor popc", "up down bfly idx", "all any uni ballot",
-    "1d 2d 3d a1d a2d cube acube base level", "r g b a", "trap clamp zero b p",
-    "lo hi wide", "cta gpu sys gl cluster", "relaxed acquire release acq_rel volatile weak sc mmio",
-    "ca cg cs lu cv wb wt nc", "sync arrive red warp aligned", "ftz sat cc relu noftz finite satfinite",
-    "wrap clamp l r", "b4e f4e rc8 ecl ecr rc16", "to", "idx uni", "commit_group wait_group wait_all async",
+    "add min max inc dec cas exch and or xor popc",
+    "up down bfly idx",
+    "all any uni ballot",
+    "1d 2d 3d a1d a2d cube acube base level",
+    "r g b a",
+    "trap clamp zero b p",
+    "lo hi wide",
+    "cta gpu sys gl cluster",
+    "relaxed acquire release acq_rel volatile weak sc mmio",
+    "ca cg cs lu cv wb wt nc",
+    "sync arrive red warp aligned",
+    "ftz sat cc relu noftz finite satfinite",
+    "wrap clamp l r",
+    "b4e f4e rc8 ecl ecr rc16",
+    "to",
+    "idx uni",
+    "commit_group wait_group wait_all async",
     "L1::no_allocate L1::evict_last L2::64B L2::128B L2::256B ca cg"};
 
 enum { FAMILIES = sizeof families / sizeof *families };
@@ -247,14 +262,69 @@ static void change_modifier(Text *x) {
 /* --- operands ------------------------------------------------------------------------------ */
 
 static void odd_number(Text *x, char out[MOST_NAME]) {
-    static const char *const odd[] = {
-        "0", "1", "2", "3", "4", "5", "6", "7", "8", "12", "15", "16", "20", "24", "28", "31", "32", "33", "36",
-        "60", "63", "64", "65", "96", "100", "127", "128", "252", "255", "256", "508", "512",
-        "1020", "1023", "1024", "4088", "4092", "4095", "4096", "16384", "39000", "65535", "65536", "16777216",
-        "16778240", "2147483647", "2147483648", "4294967295", "4294967296", "4294967292",
-        "1099511627775", "1099511627776", "9223372036854775807", "9223372036854775808",
-        "18446744073709551615", "0f3F800000", "0f7F800000", "0fFFC00001", "0d3FF0000000000000",
-        "0d7FF0000000000001", "0x80000001", "0b101", "017"};
+    static const char *const odd[] = {"0",
+                                      "1",
+                                      "2",
+                                      "3",
+                                      "4",
+                                      "5",
+                                      "6",
+                                      "7",
+                                      "8",
+                                      "12",
+                                      "15",
+                                      "16",
+                                      "20",
+                                      "24",
+                                      "28",
+                                      "31",
+                                      "32",
+                                      "33",
+                                      "36",
+                                      "60",
+                                      "63",
+                                      "64",
+                                      "65",
+                                      "96",
+                                      "100",
+                                      "127",
+                                      "128",
+                                      "252",
+                                      "255",
+                                      "256",
+                                      "508",
+                                      "512",
+                                      "1020",
+                                      "1023",
+                                      "1024",
+                                      "4088",
+                                      "4092",
+                                      "4095",
+                                      "4096",
+                                      "16384",
+                                      "39000",
+                                      "65535",
+                                      "65536",
+                                      "16777216",
+                                      "16778240",
+                                      "2147483647",
+                                      "2147483648",
+                                      "4294967295",
+                                      "4294967296",
+                                      "4294967292",
+                                      "1099511627775",
+                                      "1099511627776",
+                                      "9223372036854775807",
+                                      "9223372036854775808",
+                                      "18446744073709551615",
+                                      "0f3F800000",
+                                      "0f7F800000",
+                                      "0fFFC00001",
+                                      "0d3FF0000000000000",
+                                      "0d7FF0000000000001",
+                                      "0x80000001",
+                                      "0b101",
+                                      "017"};
     int n = sizeof odd / sizeof *odd;
     snprintf(out, MOST_NAME, "%s%s", one_in(x, 5) ? "-" : "", odd[below(x, n)]);
 }
@@ -262,11 +332,13 @@ static void odd_number(Text *x, char out[MOST_NAME]) {
 /* A number near the one that stands there, or an odd one. */
 static void near_number(Text *x, int i, char out[MOST_NAME]) {
     char name[MOST_NAME];
-    long long now = strtoll(name_at(x, i, name), NULL, 0);
+    uint64_t now = strtoull(name_at(x, i, name), NULL, 0);
     static const int steps[] = {-8, -4, -1, 1, 2, 4, 8, 32};
     switch (below(x, 5)) {
-    case 0: snprintf(out, MOST_NAME, "%lld", now + steps[below(x, 8)]); break;
-    case 1: snprintf(out, MOST_NAME, "%lld", one_in(x, 2) ? now / 2 : now * 2 % 100000); break;
+    case 0:
+        snprintf(out, MOST_NAME, "%" PRId64, (int64_t)(now + (uint64_t)steps[below(x, 8)]));
+        break;
+    case 1: snprintf(out, MOST_NAME, "%" PRIu64, one_in(x, 2) ? now / 2 : now * 2 % 100000); break;
     default: odd_number(x, out);
     }
 }
@@ -351,14 +423,18 @@ static void change_list(Text *x) {
 
 static void change_declaration(Text *x) {
     static const char *const spaces = ".global .shared .local .const .param .reg";
-    static const char *const types = ".b8 .b16 .b32 .b64 .u8 .u16 .u32 .u64 .s32 .s64 .f32 .f64 .pred .b128 .f16";
-    static const char *const others = ".visible .weak .extern .common .entry .func .noreturn .align .v2 .v4 .ptr "
-                                      ".minnctapersm .maxntid .reqntid";
+    static const char *const types =
+        ".b8 .b16 .b32 .b64 .u8 .u16 .u32 .u64 .s32 .s64 .f32 .f64 .pred .b128 .f16";
+    static const char *const others =
+        ".visible .weak .extern .common .entry .func .noreturn .align .v2 .v4 .ptr "
+        ".minnctapersm .maxntid .reqntid";
     int i = any(x, is_directive);
     char name[MOST_NAME], word[MOST_NAME];
     if (i < 0) return;
     name_at(x, i, name);
-    const char *list = ptx_word_in(name, spaces) ? spaces : ptx_word_in(name, types) ? types : others;
+    const char *list = ptx_word_in(name, spaces)  ? spaces
+                       : ptx_word_in(name, types) ? types
+                                                  : others;
     if (one_in(x, 10)) list = one_in(x, 2) ? spaces : types;
     put(x, i, i + !one_in(x, 12), one_in(x, 12) ? "" : word_of(x, list, word));
 }
@@ -392,7 +468,7 @@ static void move_statement(Text *x) {
     if (i < 0 || to < 0) return;
     statement_of(x, i, &from, &end);
     char *text = text_of(x, from, end);
-    if (how == 0) put(x, from, end, ""); /* away */
+    if (how == 0) put(x, from, end, "");                                 /* away */
     else if (how == 1 || (to >= from && to < end)) put(x, to, to, text); /* twice */
     else if (to > from) put(x, to, to, text), put(x, from, end, "");
     else put(x, from, end, ""), put(x, to, to, text);
@@ -437,7 +513,8 @@ static bool register_for(Text *x, int i, char letter, char out[MOST_NAME]) {
         if (below(x, ++found) != 0) continue;
         name_at(x, k + 2, name);
         int n = atoi(name_at(x, k + 4, most));
-        if (kind_at(x, k + 3) == '<' && n > 0) snprintf(out, MOST_NAME, "%.80s%d", name, below(x, n));
+        if (kind_at(x, k + 3) == '<' && n > 0)
+            snprintf(out, MOST_NAME, "%.80s%d", name, below(x, n));
         else snprintf(out, MOST_NAME, "%s", name);
     }
     return found > 0;
@@ -461,30 +538,75 @@ static void add_modifiers(Text *x, gi_buf *out, const char *pattern) {
 
 /* Instructions without a pattern: $ and a letter of a signature is a register, $s a symbol, $n a
 ** number. */
-static const char *const templates[] = {
-    "ld.global.u32 $w, [$q];", "ld.shared.u32 $w, [$w];", "ld.local.u32 $w, [$q];",
-    "ld.u32 $w, [$q];", "ld.param.u32 $w, [$s+$n];", "ld.param.b64 $q, [$s];",
-    "st.param.b32 [$s+$n], $w;", "st.shared.v2.u32 [$s+$n], {$w, $w};", "ld.shared.u32 $w, [$s+$n];",
-    "ld.const.v4.f32 {$f, $f, $f, $f}, [$s];", "ld.local.v2.u64 {$q, $q}, [$s+$n];",
-    "st.local.u8 [$s+$n], $h;", "ld.global.u32 $w, [$s+$n];", "mov.u64 $q, $s;", "mov.u32 $w, $s;",
-    "cvta.shared.u64 $q, $q;", "cvta.to.shared.u64 $q, $q;", "cvta.local.u64 $q, $s;",
-    "cvta.param.u64 $q, $q;", "isspacep.shared $p, $q;", "atom.shared.add.u32 $w, [$s+$n], $w;",
-    "atom.global.cas.b32 $w, [$q], $w, $w;", "red.shared.max.s32 [$w], $w;", "atom.exch.b64 $q, [$q], $q;",
-    "shfl.sync.idx.b32 $w|$p, $w, $w, 31, -1;", "vote.sync.ballot.b32 $w, $p, $n;",
-    "match.all.sync.b32 $w|$p, $w, -1;", "redux.sync.add.u32 $w, $w, -1;", "activemask.b32 $w;",
-    "bar.sync $n;", "bar.red.popc.u32 $w, 0, $p;", "bar.arrive 1, 64;", "bar.warp.sync $n;",
-    "elect.sync $w|$p, -1;", "membar.gl;", "fence.acq_rel.gpu;", "bra $s;", "@$p bra $s;", "ret;", "exit;",
-    "trap;", "call.uni $s;", "call.uni ($s), $s, ($s, $s);", "call ($s), $q, ($s), $s;",
-    "brx.idx $w, $s;", "alloca.u64 $q, $q, $n;", "stacksave.u64 $q;", "stackrestore.u64 $q;",
-    "cp.async.ca.shared.global [$w], [$q], $n;", "cp.async.commit_group;", "cp.async.wait_group $n;",
-    "cp.async.cg.shared.global [$s+$n], [$q], 16, $w;", "cp.async.wait_all;", "nanosleep.u32 $w;",
-    "mov.b64 {$w, $w}, $q;", "mov.b64 $q, {$w, $w};", "mov.b32 {$h, $h}, $w;", "mov.u32 $w, %clock;",
-    "mov.u32 $w, %laneid;", "tex.1d.v4.u32.s32 {$w, $w, $w, $w}, [$q, {$w}];",
-    "tex.2d.v4.f32.f32 {$f, $f, $f, $f}, [$q, {$f, $f}];", "suld.b.2d.b32.trap {$w}, [$q, {$w, $w}];",
-    "sust.b.2d.b32.zero [$q, {$w, $w}], {$w};", "prefetch.global.L2 [$q];", "cvt.u64.u32 $q, $w;",
-    "{ .shared .align 4 .b8 zs[$n]; st.shared.u32 [zs], $w; }",
-    "{ .param .b32 zp; st.param.b32 [zp+$n], $w; }", "{ .local .b8 zl[$n]; ld.local.u8 $h, [zl]; }",
-    "$Z: @$p bra $Z;"};
+static const char *const templates[] = {"ld.global.u32 $w, [$q];",
+                                        "ld.shared.u32 $w, [$w];",
+                                        "ld.local.u32 $w, [$q];",
+                                        "ld.u32 $w, [$q];",
+                                        "ld.param.u32 $w, [$s+$n];",
+                                        "ld.param.b64 $q, [$s];",
+                                        "st.param.b32 [$s+$n], $w;",
+                                        "st.shared.v2.u32 [$s+$n], {$w, $w};",
+                                        "ld.shared.u32 $w, [$s+$n];",
+                                        "ld.const.v4.f32 {$f, $f, $f, $f}, [$s];",
+                                        "ld.local.v2.u64 {$q, $q}, [$s+$n];",
+                                        "st.local.u8 [$s+$n], $h;",
+                                        "ld.global.u32 $w, [$s+$n];",
+                                        "mov.u64 $q, $s;",
+                                        "mov.u32 $w, $s;",
+                                        "cvta.shared.u64 $q, $q;",
+                                        "cvta.to.shared.u64 $q, $q;",
+                                        "cvta.local.u64 $q, $s;",
+                                        "cvta.param.u64 $q, $q;",
+                                        "isspacep.shared $p, $q;",
+                                        "atom.shared.add.u32 $w, [$s+$n], $w;",
+                                        "atom.global.cas.b32 $w, [$q], $w, $w;",
+                                        "red.shared.max.s32 [$w], $w;",
+                                        "atom.exch.b64 $q, [$q], $q;",
+                                        "shfl.sync.idx.b32 $w|$p, $w, $w, 31, -1;",
+                                        "vote.sync.ballot.b32 $w, $p, $n;",
+                                        "match.all.sync.b32 $w|$p, $w, -1;",
+                                        "redux.sync.add.u32 $w, $w, -1;",
+                                        "activemask.b32 $w;",
+                                        "bar.sync $n;",
+                                        "bar.red.popc.u32 $w, 0, $p;",
+                                        "bar.arrive 1, 64;",
+                                        "bar.warp.sync $n;",
+                                        "elect.sync $w|$p, -1;",
+                                        "membar.gl;",
+                                        "fence.acq_rel.gpu;",
+                                        "bra $s;",
+                                        "@$p bra $s;",
+                                        "ret;",
+                                        "exit;",
+                                        "trap;",
+                                        "call.uni $s;",
+                                        "call.uni ($s), $s, ($s, $s);",
+                                        "call ($s), $q, ($s), $s;",
+                                        "brx.idx $w, $s;",
+                                        "alloca.u64 $q, $q, $n;",
+                                        "stacksave.u64 $q;",
+                                        "stackrestore.u64 $q;",
+                                        "cp.async.ca.shared.global [$w], [$q], $n;",
+                                        "cp.async.commit_group;",
+                                        "cp.async.wait_group $n;",
+                                        "cp.async.cg.shared.global [$s+$n], [$q], 16, $w;",
+                                        "cp.async.wait_all;",
+                                        "nanosleep.u32 $w;",
+                                        "mov.b64 {$w, $w}, $q;",
+                                        "mov.b64 $q, {$w, $w};",
+                                        "mov.b32 {$h, $h}, $w;",
+                                        "mov.u32 $w, %clock;",
+                                        "mov.u32 $w, %laneid;",
+                                        "tex.1d.v4.u32.s32 {$w, $w, $w, $w}, [$q, {$w}];",
+                                        "tex.2d.v4.f32.f32 {$f, $f, $f, $f}, [$q, {$f, $f}];",
+                                        "suld.b.2d.b32.trap {$w}, [$q, {$w, $w}];",
+                                        "sust.b.2d.b32.zero [$q, {$w, $w}], {$w};",
+                                        "prefetch.global.L2 [$q];",
+                                        "cvt.u64.u32 $q, $w;",
+                                        "{ .shared .align 4 .b8 zs[$n]; st.shared.u32 [zs], $w; }",
+                                        "{ .param .b32 zp; st.param.b32 [zp+$n], $w; }",
+                                        "{ .local .b8 zl[$n]; ld.local.u8 $h, [zl]; }",
+                                        "$Z: @$p bra $Z;"};
 
 static void fill_template(Text *x, int at, const char *from, gi_buf *out) {
     char name[MOST_NAME];
@@ -493,7 +615,8 @@ static void fill_template(Text *x, int at, const char *from, gi_buf *out) {
         else if (*++from == 's') gi_buf_adds(out, name_at(x, any(x, is_symbol), name));
         else if (*from == 'n') odd_number(x, name), gi_buf_adds(out, name);
         else if (*from == 'Z') gi_buf_addf(out, "Z%zu", x->b->len);
-        else gi_buf_adds(out, register_for(x, at, one_in(x, 40) ? 'q' : *from, name) ? name : "%r1");
+        else
+            gi_buf_adds(out, register_for(x, at, one_in(x, 40) ? 'q' : *from, name) ? name : "%r1");
     }
     gi_buf_adds(out, "\n");
 }

@@ -44,7 +44,7 @@ enum { WORLD_WAYS = sizeof world_ways / sizeof *world_ways };
 typedef struct Seen { /* all that the launches of one text leave behind */
     gi_err err;       /* why it was not loaded */
     bool is_loaded;
-    int n;            /* kernels that were launched, or refused */
+    int n; /* kernels that were launched, or refused */
     bool ran[WORLD_KERNELS];
     char refused[WORLD_KERNELS][sizeof((gi_err *)0)->message];
     EmuResult result[WORLD_KERNELS];
@@ -81,13 +81,26 @@ static uint8_t *world_bytes(size_t n, unsigned turn) {
 
 static void world_textures(World *w) {
     for (unsigned i = 0; i < 2; i++) w->texels[i] = world_bytes(WORLD_TEXELS, i);
-    EmuTexture plane = {.data = w->texels[0], .kind = EMU_TEX_ARRAY, .format = EMU_TEX_F32,
-                        .channels = 4, .dims = 2, .size = {16, 8, 0}, .linear_filter = true,
+    EmuTexture plane = {.data = w->texels[0],
+                        .kind = EMU_TEX_ARRAY,
+                        .format = EMU_TEX_F32,
+                        .channels = 4,
+                        .dims = 2,
+                        .size = {16, 8, 0},
+                        .linear_filter = true,
                         .address = {EMU_TEX_CLAMP, EMU_TEX_WRAP}};
-    EmuTexture line = {.data = w->texels[0], .kind = EMU_TEX_LINEAR, .format = EMU_TEX_U32,
-                       .channels = 1, .dims = 1, .size = {WORLD_TEXELS / 4, 0, 0}};
-    EmuTexture surface = {.data = w->texels[1], .kind = EMU_TEX_ARRAY, .format = EMU_TEX_U32,
-                          .channels = 1, .dims = 2, .size = {16, 8, 0}};
+    EmuTexture line = {.data = w->texels[0],
+                       .kind = EMU_TEX_LINEAR,
+                       .format = EMU_TEX_U32,
+                       .channels = 1,
+                       .dims = 1,
+                       .size = {WORLD_TEXELS / 4, 0, 0}};
+    EmuTexture surface = {.data = w->texels[1],
+                          .kind = EMU_TEX_ARRAY,
+                          .format = EMU_TEX_U32,
+                          .channels = 1,
+                          .dims = 2,
+                          .size = {16, 8, 0}};
     w->texture[0] = emu_texture_new(w->emu, &plane, NULL);
     w->texture[1] = emu_texture_new(w->emu, &line, NULL);
     w->surface = emu_surface_new(w->emu, &surface, NULL);
@@ -147,7 +160,7 @@ static void world_print(void *user, const char *text, size_t len) {
 }
 
 /* The bits of N, from the lowest: grid 3, block 3, dynamic shared memory 2, faults 1, backwards 1,
-** cooperative 1 of 8, parameters 2, races 2, reads of what nobody wrote 1, the engine 3 (emu_launch.c). */
+** cooperative 1 of 8, parameters 2, races 2, reads of what nobody wrote 1, the engine 3. */
 static EmuLaunch world_launch(uint32_t n, const Way *way) {
     static const unsigned grids[][3] = {{1, 1, 1}, {2, 1, 1}, {3, 1, 1}, {2, 2, 1},
                                         {1, 1, 2}, {7, 1, 1}, {1, 1, 1}, {4, 1, 1}};
@@ -217,8 +230,15 @@ static void world_tell_code(const Code *c) {
         fuzz_saw((c->ins[i - 1].op * 512u + c->ins[i].op) * 0x9e3779b97f4a7c15u >> 20);
     for (int i = 0; i < c->n_mem; i++) {
         const MemForm *f = &c->mem[i];
-        const uint8_t shape[] = {f->space, f->size, f->count, f->is_store, f->is_signed,
-                                 f->wide_base, f->frame_param != 0, f->bits[0], f->order};
+        const uint8_t shape[] = {f->space,
+                                 f->size,
+                                 f->count,
+                                 f->is_store,
+                                 f->is_signed,
+                                 f->wide_base,
+                                 f->frame_param != 0,
+                                 f->bits[0],
+                                 f->order};
         fuzz_saw(gi_hash(shape, sizeof shape, 1));
     }
 }
@@ -236,6 +256,7 @@ static void world_try(const char *text, size_t len, const Way *way, Seen *out) {
     const char *kernel;
     out->is_loaded = false;
     out->n = 0;
+    memset(&out->err, 0, sizeof out->err);
     gi_buf_clear(&out->variables);
     gi_buf_clear(&out->printed);
     memset(out->ran, 0, sizeof out->ran);
