@@ -1,5 +1,6 @@
 /* keep.c - keeps the PTX that a test loads, as a seed: linked with --wrap=emu_load, it writes each
 ** text into the folder $PTX_FOLDER, under its hash. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
