@@ -379,6 +379,7 @@ static void swap_operands(Text *x) {
         if (is_operand(x, k)) at[n++] = k;
     if (n < 2) return;
     int a = at[below(x, n)], b = at[below(x, n)];
+    if (a == b) return;
     if (a > b) i = a, a = b, b = i;
     name_at(x, a, one), name_at(x, b, other);
     put(x, b, b + 1, one);
