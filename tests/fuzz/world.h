@@ -236,7 +236,7 @@ static void world_tell_code(const Code *c) {
                                  f->is_store,
                                  f->is_signed,
                                  f->wide_base,
-                                 f->frame_param != 0,
+                                 f->bound,
                                  f->bits[0],
                                  f->order};
         fuzz_saw(gi_hash(shape, sizeof shape, 1));
