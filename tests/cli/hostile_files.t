@@ -80,7 +80,8 @@ ok $? "the rows" "$(head -3 rows.txt)"
 outside=$(sha256sum fine.cu /etc/passwd)
 while IFS=$'\t' read -r folder kind name says; do
   cd "$TMP/$folder" || exit 1
-  [ "$kind" = new ] || cp -r ../run bad
+  [ "$kind" = new ] || cp -r ../run ../fine.cu .
+  [ "$kind" = new ] || mv run bad
   bash make.sh
   if [ "$kind" = new ]; then
     one "$name" "$says" "$GILUA" -e "$SMALL" new "$name.cu" made
@@ -91,4 +92,5 @@ while IFS=$'\t' read -r folder kind name says; do
 done <rows.txt
 cd "$TMP" || exit 1
 is "nothing outside is changed" "$outside" "$(sha256sum fine.cu /etc/passwd)"
+is "nor the file that a run came from" "" "$(for f in */fine.cu; do cmp "$f" fine.cu; done)"
 finish

@@ -38,10 +38,12 @@ local function is_number(p, host)
   return false
 end
 
+-- The value of a number; the text of what has a type of its own, which no number converts to.
 local function value_argument(p, text, host, notes)
+  if text and not is_number(p, host) then return text end
   local value = text and host:value(text)
   if value then return tostring(value) end
-  if text and (not is_number(p, host) or text:find "^[%w_:]+::[%w_]+$") then return text end
+  if text and text:find "^[%w_:]+::[%w_]+$" then return text end
   local guess = p.name:find "[XYZ]$" and "16" or "256" -- of a side, kBlockDimX
   notes[#notes + 1] = ("GUESS: template parameter %s is %s"):format(p.name, guess)
   return guess
