@@ -136,7 +136,8 @@ static bool decode_copy(Decoder *d) {
         in->n_args < 3 || in->n_args > 4)
         return decode_unknown(d);
     if (!decode_address(d, USE_COPY_TO, &in->args[0], PTX_SHARED, 0, &to, &wide_to)) return false;
-    if (!decode_address(d, USE_COPY_FROM, &in->args[1], PTX_GLOBAL, 1, &from, &wide_from)) return false;
+    if (!decode_address(d, USE_COPY_FROM, &in->args[1], PTX_GLOBAL, 1, &from, &wide_from))
+        return false;
     if (!immediate(d, &in->args[2], 'w', &bytes)) return false;
     if (bytes != 16 && (large || (bytes != 4 && bytes != 8)))
         return decode_fail(d, "4, 8 or 16 bytes are copied, with .cg 16");

@@ -1,10 +1,10 @@
 /* bounds.h - where each access to memory has its bound: the one table of them.
 **
-** An instruction that names memory is decoded through bound_of, with a Use. The table has a row for
-** each Use, a column for each space, and three entries in each: the address is a variable's name
-** ([v + 4]), a register ([%rd1 + 4]) or a number ([16]). The entry says who holds the access against
-** its bound; NONE is refused when the module is loaded. A Use without a row, or a row without a
-** column, does not compile; neither does a loop of exec_mem.h that leaves a Bound out.
+** An instruction that names memory is decoded through bound_of, with a Use. The table has a row
+** for each Use, a column for each space, and three entries in each: the address is a variable's
+** name ([v + 4]), a register ([%rd1 + 4]) or a number ([16]). The entry says who holds the access
+** against its bound; NONE is refused when the module is loaded. A Use without a row, or a row
+** without a column, does not compile; neither does a loop of exec_mem.h that leaves a Bound out.
 **
 ** What has no address has no row: a texture or surface is a handle, whose object texture.c and
 ** surface.c look up and hold coordinates against; the functions that CUDA provides (library.c,

@@ -76,7 +76,7 @@ static int count_mods(const PtxInstr *in, const char *words) {
     return n;
 }
 
-/* {cta.}sync|arrive, or red.popc.u32|and.pred|or.pred; .aligned is said of a barrier, not of bar. */
+/* {cta.}sync|arrive, or red.popc.u32|and.pred|or.pred; .aligned goes with barrier, not with bar. */
 static bool barrier_words(const Decoder *d) {
     const PtxInstr *in = d->in;
     int cta = mod_is(d, 0, "cta"), aligned = count_mods(in, "aligned");

@@ -38,8 +38,8 @@ static bool decode_shfl(Decoder *d) {
     uint32_t to, p = d->trash_p, a, b, c, mask = 0;
     uint8_t mode = 0;
     while (mode < 4 && strcmp(modes[mode], mod_at(d, sync)) != 0) mode++;
-    if (mode == 4 || (!sync && needs_sync(d)) || in->n_mods != 2 + sync || !mod_is(d, LAST, "b32") ||
-        in->n_args != 4 + sync)
+    if (mode == 4 || (!sync && needs_sync(d)) || in->n_mods != 2 + sync ||
+        !mod_is(d, LAST, "b32") || in->n_args != 4 + sync)
         return decode_unknown(d);
     if (!source(d, &in->args[1], 'w', 0, &a) || !source(d, &in->args[2], 'w', 1, &b) ||
         !source(d, &in->args[3], 'w', 2, &c))

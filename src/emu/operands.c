@@ -107,7 +107,8 @@ static bool vector_agrees(Decoder *d, const PtxOperand *op, int arg, bool is_des
         bool sink = op->elems[k].kind == PTX_OP_SINK;
         some |= !sink;
         bool part = is_parts(d->in) && op->elems[k].kind == PTX_OP_REG && !op->elems[k].negated;
-        if ((!sink || !is_dest) && !part && !one_agrees(d, &op->elems[k], arg, is_dest, -1)) return false;
+        if ((!sink || !is_dest) && !part && !one_agrees(d, &op->elems[k], arg, is_dest, -1))
+            return false;
     }
     return some || decode_fail(d, "a vector of nothing but '_'");
 }

@@ -602,6 +602,7 @@ static void finish_output(int status, void *unused) {
     errno = 0;
     const bool lost = ferror(stdout), flushed = fflush(stdout) == 0;
     if (!lost && flushed) return;
+    if (gi_met_large_file()) errno = EFBIG;
     fprintf(stderr, "gilua: not all could be written to standard output: %s\n",
             errno ? gi_reason(errno) : "it is closed, or the disk is full");
     _exit(status ? status : ENDED_WORLD);

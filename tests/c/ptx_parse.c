@@ -178,7 +178,8 @@ static void test_errors(void) {
     fails(PTX_HEAD ".global .u64 a = nothing;",
           "the initialiser of 'a' names 'nothing', which is not declared");
     fails(PTX_HEAD ".global .u32 a = 1;\n.global .u32 b = a;", "the address of 'a' needs 8 bytes");
-    fails(PTX_HEAD ".global .u64 a;\n.global .u8 b = 0(a);", "the mask of 'a' does not select one byte");
+    fails(PTX_HEAD ".global .u64 a;\n.global .u8 b = 0(a);",
+          "the mask of 'a' does not select one byte");
     fails(PTX_HEAD ".shared .b8 a[];", "the size of 'a' is not known");
     fails(PTX_KERNEL(".shared .align 4 .b8 a[0];"), "the size of 'a' is not known");
     fails(PTX_HEAD ".global .b8 a[] = {};", "the size of 'a' is not known");

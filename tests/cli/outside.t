@@ -72,7 +72,8 @@ fi
 
 large() { ulimit -f "$1" && shift && exec "$@"; }
 too_large="File too large: the limit of a file's size is [0-9]+ bytes \\(ulimit -f\\)"
-one "an output" 1 "not all could be written to standard output: $too_large" large 1 "$GILUA" -e 'print(("x"):rep(5000))' >large.txt
+printed() { large 1 "$GILUA" -e 'print(("x"):rep(5000))' >large.txt; }
+one "an output" 1 "not all could be written to standard output: $too_large" printed
 for kilobytes in 20 200; do
   fails "results of a run, of $kilobytes kB at most" "cannot write .*: $too_large|archive.sqlite: $too_large" \
     large $kilobytes "$GILUA" "${real[@]}" --out large

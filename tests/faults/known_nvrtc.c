@@ -21,14 +21,15 @@ typedef struct Head {
 } Head;
 
 typedef struct Program {
-    uint64_t hash; /* of the source; then of the options too */
+    uint64_t hash; /* of the source and its headers; then of the options too */
     void *real;
-    char *source, *name;
+    char *source, *name, *header[MOST_HEADERS], *header_name[MOST_HEADERS];
+    int n_headers;
     Head head;
     const char *log, *ptx;
 } Program;
 
-enum { MOST_BYTES = 8 << 20 };
+enum { MOST_BYTES = 8 << 20, MOST_HEADERS = 4 };
 
 static char *known;
 static void *library; /* the real one; NULL where all has to be known */
@@ -84,7 +85,8 @@ static int make(Program *p, char *at, int n, const char *const *options) {
     *(void **)&create = real("nvrtcCreateProgram");
     *(void **)&compile = real("nvrtcCompileProgram");
     if (create == NULL ||
-        create(&p->real, p->source, p->name, 0, NULL, NULL) != OK)
+        create(&p->real, p->source, p->name, p->n_headers, (const char *const *)p->header,
+               (const char *const *)p->header_name) != OK)
         return NO_INPUT;
     p->head = (Head){.hash = p->hash, .result = compile(p->real, n, options)};
     p->log = take(p, "nvrtcGetProgramLogSize", "nvrtcGetProgramLog", &p->head.log);
@@ -125,10 +127,15 @@ int nvrtcCreateProgram(Program **p, const char *source, const char *name, int n,
                        const char *const *headers, const char *const *names);
 int nvrtcCreateProgram(Program **p, const char *source, const char *name, int n,
                        const char *const *headers, const char *const *names) {
-    (void)headers, (void)names;
-    if (n != 0) return NO_INPUT;
+    if (n > MOST_HEADERS) return NO_INPUT;
     *p = calloc(1, sizeof **p);
     (*p)->hash = add_text(add_text(0xcbf29ce484222325, source), name);
+    for (int i = 0; i < n; i++) {
+        (*p)->hash = add_text(add_text((*p)->hash, headers[i]), names[i]);
+        (*p)->header[i] = copy(headers[i]);
+        (*p)->header_name[i] = copy(names[i]);
+    }
+    (*p)->n_headers = n;
     (*p)->source = copy(source);
     (*p)->name = copy(name);
     return OK;
@@ -136,6 +143,7 @@ int nvrtcCreateProgram(Program **p, const char *source, const char *name, int n,
 
 int nvrtcDestroyProgram(Program **p);
 int nvrtcDestroyProgram(Program **p) {
+    for (int i = 0; i < (*p)->n_headers; i++) free((*p)->header[i]), free((*p)->header_name[i]);
     free((*p)->source);
     free((*p)->name);
     free(*p);

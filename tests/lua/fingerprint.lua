@@ -56,7 +56,7 @@ tap.case("results do not count", function()
   local dir = folder_with { ["problem.lua"] = "", ["data/best.cu"] = "" }
   local before = fingerprint.of(dir)
   gi.archive.open(dir .. "/archive.sqlite"):close()
-  for _, name in ipairs { "best.cu", "result.json", "result.json.aB3xY9", "earlier-1/log.txt",
+  for _, name in ipairs { "best.cu", "result.json", "result.json.gilua-aB3xY9", "earlier-1/log.txt",
     "problem.kept/x" } do
     gi.textfile.make_folder((dir .. "/" .. name):match "^(.*)/")
     gi.textfile.write(dir .. "/" .. name, "of a run")

@@ -6,7 +6,7 @@ local OTHERS = {} -- not in them
 for phrase in ([[
 Too many open files; No space left on device; No such file or directory; address already in use;
 attempt to call a nil value; kernel.cu has changed; is a statement; cannot read the kernel;
-failed for genome; cannot open source file
+failed for genome; cannot open source file; File too large; kernels with cuda/std
 ]]):gmatch "[^;]+" do
   -- the C library's, the compiler's, Lua's; those put together of names (tests/cli/errors.t)
   OTHERS[phrase:match "^%s*(.-)%s*$"] = true
