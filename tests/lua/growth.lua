@@ -3,6 +3,7 @@ package.path = "tests/lua/?.lua;lua/?.lua;" .. package.path
 local tap = require "tap"
 local core = require "gilua.core"
 local csource = require "gilua.new.csource"
+local hostcode = require "gilua.new.hostcode"
 local slice = require "gilua.new.slice"
 
 -- Instructions of Lua that a call takes, in hundreds.
@@ -45,6 +46,32 @@ tap.case("directives of a long text", function()
   end)
   tap.is(table.concat(words, " "), "define undef", "are found")
   tap.ok(n < 10, "without a step for each token", n)
+end)
+
+-- A host function that launches often, of variables that change and within loops.
+local function launching(n)
+  local words = { "__global__ void k(float *x, int n) {}\n"
+    .. "int main() { float *x; int n = 1; dim3 b(9);\n" }
+  for i = 1, n do
+    words[#words + 1] = ("int m%d = n + %d;\n"):format(i, i)
+      .. ("for (int i = 0; i < 7; i++) k<<<m%d / b.x, b>>>(x, i);\n"):format(i)
+  end
+  return table.concat(words) .. "}\n"
+end
+
+tap.case("a host function with many launches", function()
+  local function read(n)
+    local text, host = launching(n), nil
+    local steps = instructions(function() host = hostcode.read(text) end)
+    local last = host:every_launch("k")[n]
+    tap.is(#host:every_launch("k"), n, n .. " launches")
+    tap.is(last.grid, ("m%d / b . x"):format(n), "the grid of the last")
+    tap.is(last.args[2], "0", "in its loop's first round")
+    return steps
+  end
+  local one, four = read(100), read(400)
+  tap.ok(four < 7 * one, "four times the launches: four times the steps",
+    ("%d, %d"):format(one, four))
 end)
 
 tap.case("rules of a long kernel", function()

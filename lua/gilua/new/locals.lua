@@ -8,7 +8,6 @@ local csource = require "gilua.new.csource"
 
 local M = {}
 
-local MOST_WORDS = 20000 -- of a function, before a launch
 local MOST_IN_VALUE = 60
 local MOST_DEPTH = 4 -- variables made of variables
 local NOT_IN_VALUES = csource.set ") ] } { = <<< ? \""
@@ -25,30 +24,54 @@ local function value_at(t, i)
   return (t[k] == ";" or t[k] == ",") and k > i + 1 and t:text(i + 1, k - 1) or nil
 end
 
----@class OwnNames
+---@class OwnNames as they are before a launch; nobody changes it afterwards
 ---@field given table<string, string> what variables are given, the last of several values
 ---@field declared table<string, string> what they are declared with; of several the last
+---@field members table<string, boolean> dim3s of whose sides (`threads.x`) a value is made
 
 ---@type OwnNames of no function
-M.NONE = { given = {}, declared = {} }
+M.NONE = { given = {}, declared = {}, members = {} }
 
---- What the variables of a function are before a token.
+-- By tokens of a file and where a function begins: how far it was read, and the names until there.
+local read = setmetatable({}, { __mode = "k" })
+
+local function copy(own)
+  local other = {}
+  for field, list in pairs(own) do
+    other[field] = {}
+    for name, value in pairs(list) do other[field][name] = value end
+  end
+  return other
+end
+
+-- Notes what the = at a token gives a variable. What a launch has got already stays as it is.
+local function note_value(one, t, k)
+  local name = t:kind(k - 1) == "name" and t[k - 2] ~= "." and t[k - 2] ~= "->" and t[k - 1]
+  local text = name and value_at(t, k)
+  if not text or text:find("%f[%w_]" .. name .. "%f[^%w_]") then return end
+  if one.is_given then one.own, one.is_given = copy(one.own), false end
+  local own = one.own
+  own.given[name] = text
+  for member in text:gmatch(MEMBER) do own.members[member] = true end
+  if t:kind(k - 2) == "name" and not NO_TYPE[t[k - 2]] then own.declared[name] = text end
+end
+
+--- What the variables of a function are before a token. Each word is read once, whatever number of
+--- launches stands behind it.
 ---@param t userdata tokens
 ---@param first integer where the function begins
 ---@param i integer
 ---@return OwnNames
 function M.before(t, first, i)
-  local given, declared = {}, {}
-  for k = math.max(first, i - MOST_WORDS), i do
-    local name = t[k] == "=" and t:kind(k - 1) == "name" and t[k - 2] ~= "." and t[k - 2] ~= "->"
-      and t[k - 1]
-    local text = name and value_at(t, k)
-    if text and not text:find("%f[%w_]" .. name .. "%f[^%w_]") then
-      given[name] = text
-      if t:kind(k - 2) == "name" and not NO_TYPE[t[k - 2]] then declared[name] = text end
-    end
+  local functions = read[t] or {}
+  local one = functions[first]
+  if not one or one.at > i then one = { at = first, own = copy(M.NONE) } end
+  read[t], functions[first] = functions, one
+  for k = one.at, i do
+    if t[k] == "=" then note_value(one, t, k) end
   end
-  return { given = given, declared = declared }
+  one.at, one.is_given = i + 1, true
+  return one.own
 end
 
 -- Is a text a product or sum, of numbers and names? A name alone may be a pointer's.
@@ -92,13 +115,15 @@ end
 ---@param sides fun(name: string): string `dim3(a, b, c)`; the name itself where it is none
 ---@return table<string, string>
 function M.dims_within(texts, own, sides)
-  local found = {}
-  for _, list in ipairs { texts, own.given, own.declared } do
-    for _, text in pairs(list) do
-      for name in text:gmatch(MEMBER) do
-        local now = sides(name)
-        found[name] = now ~= name and now or nil
-      end
+  local names, found = { own.members }, {}
+  for i, text in pairs(texts) do
+    names[i + 1] = {}
+    for name in text:gmatch(MEMBER) do names[i + 1][name] = true end
+  end
+  for _, list in pairs(names) do
+    for name in pairs(list) do
+      local now = sides(name)
+      found[name] = now ~= name and now or nil
     end
   end
   return found

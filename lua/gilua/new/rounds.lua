@@ -8,7 +8,6 @@ local csource = require "gilua.new.csource"
 local M = {}
 
 local MOST_LOOPS = 6 -- in each other
-local MOST_PASSED = 20000 -- words and brackets of the function before a launch
 local LESS = csource.set "< !=" -- conditions of which the bound is not reached
 
 ---@class HostRound
@@ -37,28 +36,45 @@ local function loop_head(t, close)
   return open and t[open - 1] == "for" and open or nil
 end
 
+-- By tokens of a file and the place of a `;` or `}`: the loops around the statement before it.
+local passed = setmetatable({}, { __mode = "k" })
+
+-- All loops that a token is in. What stands before the first `;` or `}` on the way is walked once
+-- for all launches behind it.
+local function all_around(t, i, first)
+  local known, list, end_of, own = passed[t] or {}, {}, nil, 0
+  local k, is_own = i - 1, true -- is what is before the token of its statement?
+  while k > first and not known[k] do
+    local word, begins, before = t[k], nil, k
+    if word == "{" then
+      begins, is_own = loop_head(t, k - 1), true
+      before = begins or k
+    elseif word == ")" or word == "}" or word == "]" then
+      begins = is_own and loop_head(t, k) or nil
+      before = t:match(k) or k
+    end
+    if word == ";" or word == "}" then
+      is_own = false
+      if not end_of then end_of, own = k, #list end
+    end
+    list[#list + 1] = begins and round_of(t, begins, t:match(begins))
+    k = before - 1
+  end
+  local rest = k > first and known[k] or {}
+  table.move(rest, 1, #rest, #list + 1, list)
+  if end_of then known[end_of] = table.move(list, own + 1, #list, 1, {}) end
+  passed[t] = known
+  return list
+end
+
 --- The loops that a token is in, the innermost first.
 ---@param t userdata tokens
 ---@param i integer
 ---@param first integer where the function begins that it is in
 ---@return HostRound[]
 function M.around(t, i, first)
-  local list, k, is_own = {}, i - 1, true -- is what is before the token of its statement?
-  for _ = 1, MOST_PASSED do
-    if k <= first or #list == MOST_LOOPS then break end
-    local word, begins = t[k], nil
-    if word == "{" then
-      begins, is_own = loop_head(t, k - 1), true
-      k = begins or k
-    elseif word == ")" or word == "}" or word == "]" then
-      begins = is_own and loop_head(t, k) or nil
-      k = t:match(k) or k
-    end
-    if word == ";" or word == "}" then is_own = false end
-    list[#list + 1] = begins and round_of(t, begins, t:match(begins))
-    k = k - 1
-  end
-  return list
+  local list = all_around(t, i, first)
+  return table.move(list, 1, math.min(#list, MOST_LOOPS), 1, {})
 end
 
 local function is_in(text, name)
