@@ -96,15 +96,12 @@ static void find_life(const Grammar *g, RuleInfo *info, const Uses *made_of) {
     const Tree *t = &g->tree;
     const Decl *d = &t->decl[info->own];
     const Node *scope = &t->node[d->scope];
-    Uses later = {0};
-    tree_uses(t, info->last, scope->last, &later);
-    info->steady = !name_set_has(&later.assigned, d->name);
-    for (int i = 0; i < made_of->used.n; i++)
-        if (name_set_has(&later.assigned, made_of->used.v[i])) info->steady = false;
+    const NameSet own = {.v = (int[]){d->name}, .n = 1};
+    info->steady = !tree_assigns(t, info->last, scope->last, &own) &&
+                   !tree_assigns(t, info->last, scope->last, &made_of->used);
     for (int i = info->last; i < scope->last; i++)
         if (t->tok[i].kind == TOK_NAME && (t->tok[i].name == d->name || names_macro(t, i)))
             info->last_use = i;
-    uses_free(&later);
 }
 
 void grammar_rule_meaning(Grammar *g, int rule) {

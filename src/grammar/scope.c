@@ -183,6 +183,44 @@ void tree_uses(const Tree *t, int first, int last, Uses *out) {
     }
 }
 
+static bool names_meet(const NameSet *a, const NameSet *b) {
+    for (int i = 0; i < a->n; i++)
+        if (name_set_has(b, a->v[i])) return true;
+    return false;
+}
+
+static bool macro_assigns(const Tree *t, int name, const NameSet *names) {
+    Uses u = {0};
+    use_name(t, name, &u);
+    bool meets = names_meet(&u.assigned, names);
+    uses_free(&u);
+    return meets;
+}
+
+/* Does the call of token i, by a macro or a reference, change a name that is an argument? */
+static bool call_assigns(const Tree *t, int i, const NameSet *names) {
+    for (int k = i + 2; k < t->match[i + 1]; k++)
+        if (t->tok[k].kind == TOK_NAME && name_set_has(names, t->tok[k].name))
+            return assigning_macro(t, t->tok[i].name) || takes_reference(t, t->tok[i].name);
+    return false;
+}
+
+bool tree_assigns(const Tree *t, int first, int last, const NameSet *names) {
+    bool assembler = first < last && (tok_is(t, first, "asm") || tok_is(t, first, "__asm__"));
+    bool found = false;
+    NameSet macros = {0}; /* each is looked at once */
+    for (int i = first; i < last && !found; i++) {
+        if (t->tok[i].kind != TOK_NAME || (i > first && is_member(t, t->tok, i))) continue;
+        int name = t->tok[i].name;
+        if (name_set_has(names, name)) found = assembler || is_assigned(t, i, last);
+        if (!found && t->last_macro[name] >= 0 && name_set_add(&macros, name))
+            found = macro_assigns(t, name, names);
+        if (!found && i + 1 < last && tok_is(t, i + 1, "(")) found = call_assigns(t, i, names);
+    }
+    free(macros.v);
+    return found;
+}
+
 void uses_free(Uses *u) {
     free(u->used.v);
     free(u->assigned.v);

@@ -188,6 +188,8 @@ typedef struct Uses {
 
 void tree_uses(const Tree *t, int first, int last, Uses *out);
 void uses_free(Uses *u);
+/* Would tree_uses say that one of some names is changed there? In time linear in the tokens. */
+bool tree_assigns(const Tree *t, int first, int last, const NameSet *names);
 bool name_set_has(const NameSet *s, int name);
 
 bool tok_is(const Tree *t, int i, const char *text);
