@@ -174,8 +174,9 @@ tap.case("what is changed: statements, first values, conditions, numbers", funct
 14 `i < n` never
 14 `x[i] = sum;` could go]], "in the order of the lines, of functions that the kernel calls")
   for _, probe in ipairs(probes) do
-    local source = probe.mutant.source
-    tap.ok(not source or select(2, source:gsub("\n", "")) == select(2, MANY:gsub("\n", "")),
+    local change = probe.change
+    local was = change and MANY:sub(change.first, change.last) or ""
+    tap.is(select(2, (change and change.text or ""):gsub("\n", "")), select(2, was:gsub("\n", "")),
       "lines stay where they are")
   end
 end)
@@ -184,6 +185,18 @@ tap.case("what compiles to the same code is no change, what does not compile no 
   local a = score_of(problem_of(MANY, "{ -1, 1 }"))
   tap.is(a.of, 21, "probes there are: none of `#if 0`")
   tap.is(a.probes, 20, "that count: not 0 for 0.f")
+end)
+
+tap.case("of a kernel that takes long to compile fewer are tried, and it says so", function()
+  local lines = {}
+  for i = 1, 900 do lines[i] = ("  if (x[i] > %d.f) x[i] = %d.5f * x[i];\n"):format(i, i) end
+  local long = "extern \"C\" __global__ void k(float *x, int n)\n{\n"
+    .. "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i >= n) return;\n"
+    .. table.concat(lines) .. "}\n"
+  local a = score_of(problem_of(long, "{ -1, 1 }"))
+  tap.ok(a.tried >= 8 and a.tried < 16 and a.of > 2000, "few", a.tried)
+  tap.ok(adequacy.line(a):find("; %d+ of %d+ single changes were tried: compiling its %d+ KB of PTX "
+    .. "takes long$"), "in a sentence", adequacy.line(a))
 end)
 
 tap.case("of very many so many are taken, evenly", function()

@@ -361,4 +361,18 @@ tap.case("code_of: what is code stands where it stood, the rest is blank", funct
   tap.is(#code, #text, "byte for byte")
 end)
 
+tap.case("a kernel that takes too long to compile is refused", function()
+  local compiler, limit = require "gilua.farm.compiler", nil
+  local compile = compiler.compile
+  compiler.compile = function(_, _, limit_s)
+    limit = limit_s
+    return nil, "no answer", "timeout", ""
+  end
+  local ok, why = pcall(cut, "__global__ void k(float *x) { x[0] = 1; }\n")
+  compiler.compile = compile
+  tap.ok(not ok and limit == 10, "within seconds", limit)
+  tap.is(tostring(why), "file.cu: compiling kernel k takes more than 10 s of processor time, and each "
+    .. "change of it that is tried takes as long: make it shorter", "in a sentence")
+end)
+
 tap.done()

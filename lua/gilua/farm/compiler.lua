@@ -29,7 +29,7 @@ local function lost(options, status, reason)
 end
 
 -- Has the worker do it; what stops this half way, Ctrl-C too, ends the worker.
-local function elsewhere(source, options)
+local function elsewhere(source, options, limit_s)
   local programs = options ~= nil and options.compiler == "llvm"
   if programs and not starts_programs then forget_process() end
   if not process then
@@ -39,7 +39,7 @@ local function elsewhere(source, options)
   end
   local found
   process:post {
-    kind = "compile", role = "host", limit_s = M.limit_s, sleep_s = crew.SLEEP_S,
+    kind = "compile", role = "host", limit_s = limit_s or M.limit_s, sleep_s = crew.SLEEP_S,
     strikes = crew.STRIKES - 1,
     message = function() return { op = "compile_one", source = source, options = options } end,
     done = function(reply) found = reply.results end,
@@ -61,15 +61,16 @@ end
 ---@param source string
 ---@param options? table { target, defines, include, options, line_info, name, compiler, passes }:
 ---  compiler is "nvrtc" or "llvm", passes are LLVM's (gilua.compilers)
+---@param limit_s? number seconds of a processor that it may take
 ---@return string? code
 ---@return string log_or_message
 ---@return string? code of the failure: "compile", "usage", "driver"; "timeout", "out_of_memory" or
 ---  "crash" of what the compiler did not come to an end with
 ---@return string? log
-function M.compile(source, options)
+function M.compile(source, options, limit_s)
   if M.here then return core.compile.compile(source, options) end
   if options and options.compiler == "nvrtc" then options = without_compiler(options) end
-  local found = elsewhere(source, options)
+  local found = elsewhere(source, options, limit_s)
   if found.misuse then error(found.misuse, 2) end
   return table.unpack(found, 1, 4)
 end

@@ -5,6 +5,7 @@
 -- (gilua.problemtext), which is meant to be looked at. Then it is tried (gilua.trial). The folder
 -- appears whole or not at all.
 
+local adequacy = require "gilua.study.adequacy"
 local printable = require "gilua.base.printable"
 local ends = require "gilua.base.ends"
 local fail = require "gilua.base.fail"
@@ -159,6 +160,7 @@ end
 ---@field original? string the program's sizes, where those here are smaller
 ---@field size_note? string where the size is from; trying it may add to it
 ---@field jobs? integer worker processes; one a core
+---@field data? gilua.adequacy how much of the kernel the data show, where changes of it were tried
 ---@field checked_size? integer[] found by trying: the small case's, where it must be the whole one
 
 local function has_output(args, constants)
@@ -299,6 +301,7 @@ end
 ---@field read? Reading
 ---@field ticks? number that it runs
 ---@field trouble? string why it does not run as guessed
+---@field data? gilua.adequacy
 ---@field guessed? boolean something of it is
 ---@field doubt? string what speaks against its data
 ---@field refusal? any why there is no problem
@@ -313,7 +316,7 @@ local function fill_folder(folder, kernel, read, jobs)
     one.read = read()
     local draft = draft_of(one.read, folder, jobs)
     one.trouble, one.ticks, one.doubt = try(draft)
-    one.guessed = trial.is_guessed(draft)
+    one.guessed, one.data = trial.is_guessed(draft), draft.data
     report.write(folder .. "/experiment.lua", M.experiment(draft.reading.kernel, folder))
   end, trace.handler)
   if ok then return one end
@@ -390,6 +393,11 @@ function M.write(path, folder, o)
   end
   if taken.ticks then
     say("%s runs on the virtual GPU: %.0f ticks", taken.kernel.name, taken.ticks)
+  end
+  if taken.data and taken.data.bytes and not taken.doubt then
+    say("its data: %s", adequacy.line(taken.data))
+  elseif taken.ticks and not taken.data and not taken.doubt then
+    say("its data: no single change of the kernel was tried, as it is long; gilua check tries some")
   end
   local guesses, n = guesses_in(textfile.read(folder .. "/problem.lua", "what was written"))
   tell(taken.read, say, guesses)

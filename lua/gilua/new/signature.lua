@@ -9,6 +9,8 @@ local compiler = require "gilua.farm.compiler"
 local core = require "gilua.core"
 local csource = require "gilua.new.csource"
 
+local MOST_KEPT = 4 -- answers of the compiler
+
 local M = {}
 
 -- Types of C++ with their element type here; vectors of the GPU get a width.
@@ -124,6 +126,22 @@ local function numbers_in(ptx, name)
   return { string.unpack(("<" .. ("i4"):rep(n)), packed) }
 end
 
+local answers = {} -- what the compiler said to the last questions: the same are asked again
+local next_one = 0
+
+-- Compiles a source, unless it is one of the last.
+local function compiled(source, options)
+  local key = table.concat(options, "\n") .. "\n" .. source
+  for _, one in pairs(answers) do
+    if one.key == key then return one.code end
+  end
+  local code, why = compiler.compile(source, { target = "compute_90", options = options })
+  if not code then return nil, why end
+  answers[next_one] = { key = key, code = code }
+  next_one = (next_one + 1) % MOST_KEPT
+  return code
+end
+
 --- The numbers that a variable begins with which is declared behind a kernel, as the compiler knows
 --- them. The declaration may use gilua_row_of<type>(): pointer, const, code (M.typed), bytes.
 ---@param source string a sliced source (gilua.slice)
@@ -138,7 +156,7 @@ function M.ask(source, kernel, options, declaration, name)
   local item = item_of(source, kernel)
   local probe = (traits() .. " " .. declaration):gsub("\n", " ") -- the lines behind keep theirs
   local probed = source:sub(1, item.last) .. " " .. probe .. source:sub(item.last + 1)
-  local code, why = compiler.compile(probed, { target = "compute_90", options = options })
+  local code, why = compiled(probed, options)
   return code and numbers_in(code, name), item, not code and why or nil
 end
 

@@ -18,6 +18,7 @@ local M = { BEFORE = "before_kernel.h" } -- what stands before the file where an
 
 local OWN = "kernel.cu" -- what the problem's own source is called
 local MOST_ROUNDS = 80 -- of compiling and leaving out
+local MOST_SECONDS = 10 -- of a processor, for compiling the kernel: its mutants take as long
 local KEPT = csource.set "if ifdef ifndef elif else endif define undef"
 local COMPLAINT = "it does not compile for a GPU: "
 local HOST_ONLY = "is considered a host" -- a function, in the compiler's words
@@ -626,7 +627,11 @@ local function settle(self, options)
     write_headers(self)
     local source, edits = result_of(self.files[1])
     local code, message, kind, log = compiler.compile(source,
-      { target = "compute_90", options = all, name = self.name })
+      { target = "compute_90", options = all, name = self.name }, MOST_SECONDS)
+    if kind == "timeout" then
+      fail("%s: compiling kernel %s takes more than %d s of processor time, and each change of it "
+        .. "that is tried takes as long: make it shorter", self.name, self.kernel, MOST_SECONDS)
+    end
     if code then return source, edits, undefined_in(code) end
     if kind ~= "compile" then fail("%s", message) end
     yield(self, M.errors_in(log, self.name))

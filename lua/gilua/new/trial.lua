@@ -630,7 +630,9 @@ local function settle_data(draft, problem, instructions)
   local before = state_of(draft)
   local found, changed, wrong, was = fills.improve(argumentguess.flat(draft), write, most,
     draft.jobs)
+  draft.data = found
   if not changed or holds(draft) then return doubt_of(found, wrong) end
+  draft.data = was.found
   restore(draft, before)
   write_problem(draft)
   return doubt_of(was.found, was.why)

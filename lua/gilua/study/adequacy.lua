@@ -31,7 +31,10 @@ M.MOST = 72
 M.MOST_WORK = 200e6
 
 local LEAST_PROBES = 16
-local MOST_PTX = 16e6 -- bytes that the compiler makes of them
+-- Probes times the square of the PTX's bytes, as compiling takes longer than in proportion: 130 KB
+-- take a quarter of a second. A count and no clock, so that every run has the same probes.
+local MOST_COMPILED = 2.2e11
+local LEAST_COMPILED = 8
 
 ---@class gilua.adequacy
 ---@field score number noticed / probes; 0 where there is no probe
@@ -39,6 +42,7 @@ local MOST_PTX = 16e6 -- bytes that the compiler makes of them
 ---@field probes integer those that count
 ---@field of integer all that the source has, where that is more
 ---@field tried integer those of them that ran
+---@field bytes? integer of the kernel's PTX, where fewer ran because of it
 ---@field empty boolean a kernel that does nothing would be right
 ---@field nan number share of the unmodified kernel's answers that are NaN, which tell nothing
 ---@field survivors { line: integer, last_line?: integer, what: string }[] in the source's order
@@ -263,6 +267,7 @@ local function one_round(problem)
   return list
 end
 
+-- The mutant of a change, made when it runs: a long kernel has thousands of changes.
 local function with(source, change)
   return { source = source:sub(1, change.first - 1) .. change.text .. source:sub(change.last + 1),
            kin = true, name = ("line %d: %s"):format(change.line, change.what) }
@@ -334,14 +339,13 @@ end
 
 --- The probes of a problem's kernel, in the order of its lines.
 ---@param problem gilua.problem
----@return table[] list of { line, what, mutant = what farm:evaluate takes, empty }
+---@return table[] list of { line, what, empty, and change, or mutant = what farm:evaluate takes }
 function M.probes(problem)
   if problem.is_ptx then return probes_of_ptx(problem) end
   local list = {}
   local words, nothing = changes(problem)
   for _, change in ipairs(words) do
-    list[#list + 1] = { line = change.line, what = change.what,
-                        mutant = with(problem.source, change) }
+    list[#list + 1] = { line = change.line, what = change.what, change = change }
   end
   for _, rule in ipairs(problem.grammar:rules()) do
     if rule.type == "statement" and not rule.protected then
@@ -356,8 +360,7 @@ function M.probes(problem)
     return a.order < b.order
   end)
   for i, change in ipairs(nothing) do
-    table.insert(list, i, { line = change.line, what = change.what, empty = true,
-                            mutant = with(problem.source, change) })
+    table.insert(list, i, { line = change.line, what = change.what, empty = true, change = change })
   end
   return list
 end
@@ -372,9 +375,11 @@ local function counts(m, unmodified)
 end
 
 -- The probes that a case does not notice, of those given; counts them in `found`.
-local function unnoticed(farm, case, probes, found)
+local function unnoticed(problem, farm, case, probes, found)
   local mutants, left = { "" }, {}
-  for i, probe in ipairs(probes) do mutants[i + 1] = probe.mutant end
+  for i, probe in ipairs(probes) do
+    mutants[i + 1] = probe.mutant or with(problem.source, probe.change)
+  end
   local results = farm:evaluate(mutants, case)
   if not fitness.right(results[1]) then
     fail("the kernel as it is does not give the answers of its reference")
@@ -394,18 +399,23 @@ end
 -- Those that neither the small case notices nor, where one is given, a whole one.
 local function on_cases(problem, farm, case, probes, found)
   local left = probes
-  if problem.checked_case then left = unnoticed(farm, problem.checked_case, left, found) end
-  return case and unnoticed(farm, case, left, found) or left
+  local small = problem.checked_case
+  if small then left = unnoticed(problem, farm, small, left, found) end
+  return case and unnoticed(problem, farm, case, left, found) or left
 end
 
--- How many there is time for; the compiler was just asked what it sees of this source.
-local function affordable(problem, farm, most_work)
-  local most = M.MOST
-  if told.bytes and not problem.is_ptx then most = math.min(most, MOST_PTX // told.bytes) end
+-- How many there is time to run.
+local function runnable(problem, farm, most_work)
   local m = problem.checked_case and farm:evaluate({ "" }, problem.checked_case)[1]
   local work = m and m.warp_instructions or 0
-  if work > 0 then most = math.min(most, most_work // work) end
-  return math.max(LEAST_PROBES, math.tointeger(most))
+  if work == 0 then return M.MOST end
+  return math.max(LEAST_PROBES, math.tointeger(math.min(M.MOST, most_work // work)))
+end
+
+-- How many there is time to compile; the compiler was just asked what it sees of this source.
+local function compilable(problem)
+  if problem.is_ptx or not told.bytes then return math.huge end
+  return math.max(LEAST_COMPILED, math.tointeger(MOST_COMPILED // told.bytes ^ 2))
 end
 
 local function note(found, left)
@@ -426,8 +436,11 @@ end
 ---@return gilua.adequacy
 function M.of(problem, farm, case, options)
   local all, o = M.probes(problem), options or {}
-  local left = stats.evenly(all, o.most or affordable(problem, farm, o.most_work or M.MOST_WORK))
-  local found = { probes = #left, tried = #left, of = #all, empty = false, nan = 0, survivors = {} }
+  local most = o.most or runnable(problem, farm, o.most_work or M.MOST_WORK)
+  local fewer = not o.most and compilable(problem) < math.min(most, #all)
+  local left = stats.evenly(all, fewer and compilable(problem) or most)
+  local found = { probes = #left, tried = #left, of = #all, empty = false, nan = 0, survivors = {},
+    bytes = fewer and told.bytes or nil }
   note(found, on_cases(problem, farm, case, left, found))
   found.noticed = found.probes - #found.survivors
   found.score = found.probes > 0 and found.noticed / found.probes or 0
@@ -438,8 +451,10 @@ end
 ---@param a gilua.adequacy
 ---@return string
 function M.line(a)
-  return ("score %.2f: %d of %d changes of the kernel are noticed"):format(a.score, a.noticed,
-    a.probes)
+  local sampled = a.bytes and ("; %d of %d single changes were tried: compiling its %d KB of PTX "
+    .. "takes long"):format(a.tried, a.of, a.bytes // 1000) or ""
+  return ("score %.2f: %d of %d changes of the kernel are noticed%s"):format(a.score, a.noticed,
+    a.probes, sampled)
 end
 
 --- Is it too weak to begin with?
@@ -511,7 +526,7 @@ function M.look_closer(a, problem, farm, case, genome)
   local probes = a.tried < a.of and around(left_out(problem, a.tried), lines) or {}
   for _, change in ipairs(problem.is_ptx and {} or around(one_round(problem), lines)) do
     probes[#probes + 1] = { line = change.line, last_line = change.last_line, what = change.what,
-                            mutant = with(problem.source, change) }
+                            change = change }
   end
   if #probes == 0 then return end
   note(a, on_cases(problem, farm, case, probes, { probes = 0, nan = 0 }))
