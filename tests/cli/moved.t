@@ -12,10 +12,13 @@ int main() { float *x; int n=1000; cudaMalloc(&x, n*sizeof(float)); k<<<(n+127)/
 END
 "$GILUA" new small.cu q --guess --quiet
 is "a problem" 0 $?
-cp -r q p # whose problem.lua names no place outside of it
-sed -i '/made_from/d; s|include = {[^}]*}|include = { ".." }|' p/problem.lua
-killed_when 'past_first r' "$GILUA" evolve p --generations 4000 --population 6 --jobs 1 --out r --quiet
+! grep -qF "$TMP" q/problem.lua
+ok $? "which tells no absolute path" "$(cat q/problem.lua)"
+like "but where its source lies" 'made_from = \{ path = "../small.cu"' "$(cat q/problem.lua)"
+killed_when 'past_first r' "$GILUA" evolve q --generations 4000 --population 6 --jobs 1 --out r --quiet
 "$GILUA" evolve q --generations 1 --population 6 --jobs 1 --out whole --quiet
+! grep -rqaF "$TMP" whole/problem
+ok $? "the copy of the problem names no absolute path" "$(grep -raF "$TMP" whole/problem | head -3)"
 for file in result.json report.html log.txt generations.csv archive.sqlite; do
   ! grep -qaF "$TMP" "whole/$file"
   ok $? "$file names no absolute path" "$(grep -aoE ".{20}$TMP.{20}" "whole/$file")"
@@ -32,6 +35,9 @@ print(kept.made_from.path)
 LUA
 is "what it was made from lies beside it there" "$TMP/two/small.cu" \
   "$(cd "$TMP" && "$GILUA" kept.lua "$TMP/two/whole" 2>&1)"
+like "its problem is looked at there" "two/q" "$("$GILUA" check "$TMP/two/q" 2>&1)"
+out=$("$GILUA" apply "$TMP/two/whole" 2>&1)
+like "what it found is carried back there" "two/small.cu|nothing" "$out"
 foreground "$GILUA" resume "$TMP/two/r" >"$TMP/said.txt" 2>&1
 host=$!
 before=$(wc -l <"$TMP/two/r/generations.csv")

@@ -242,4 +242,13 @@ END
 out=$(new shortest.cu shortest)
 like "other fills where there is little time, too" "d\".*GUESS: a fill that shows" "$out"
 
+{
+  echo "__global__ void many(int n$(printf ', float *p%d' $(seq 2000)))"
+  echo "{ p1[n] = p2000[n]; }"
+} >many.cu
+out=$("$GILUA" new many.cu many --jobs 1 2>&1)
+is "status of a kernel with very many parameters" 1 $?
+is "which is refused in a sentence" "gilua: kernel many has 2001 parameters, and gilua makes data for \
+at most 1000: pass a struct or an array of pointers" "$out"
+
 finish

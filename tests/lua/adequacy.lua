@@ -194,9 +194,9 @@ tap.case("of a kernel that takes long to compile fewer are tried, and it says so
     .. "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i >= n) return;\n"
     .. table.concat(lines) .. "}\n"
   local a = score_of(problem_of(long, "{ -1, 1 }"))
-  tap.ok(a.tried >= 8 and a.tried < 16 and a.of > 2000, "few", a.tried)
-  tap.ok(adequacy.line(a):find("; %d+ of %d+ single changes were tried: compiling its %d+ KB of PTX "
-    .. "takes long$"), "in a sentence", adequacy.line(a))
+  tap.ok(a.tried >= 8 and a.tried < 16 and a.of > 2000, "few")
+  local sentence = "; %d+ of %d+ single changes were tried: compiling its %d+ KB of PTX takes long$"
+  tap.ok(adequacy.line(a):find(sentence), "in a sentence", adequacy.line(a))
 end)
 
 tap.case("of very many so many are taken, evenly", function()

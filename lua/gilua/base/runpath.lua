@@ -1,6 +1,7 @@
 --- runpath: absolute paths as a run's results tell them: "{run}/../small.cu" begins at the run's
 --- folder. So results name no home and no user, and hold where run and problem are moved together.
---- What is no absolute path stays as it is, both ways.
+--- What is no absolute path stays as it is, both ways. A problem.lua that `gilua new` writes tells
+--- where its source lies from its own folder on.
 
 local lfs = require "lfs"
 
@@ -18,17 +19,70 @@ local function parts_of(path)
   return parts
 end
 
+-- The words of an absolute path from a folder on.
+local function from(path, dir)
+  local to, from, same, words = parts_of(path), parts_of(dir), 0, {}
+  while to[same + 1] and to[same + 1] == from[same + 1] do same = same + 1 end
+  for i = 1, #from - same do words[i] = ".." end
+  table.move(to, same + 1, #to, #words + 1, words)
+  return table.concat(words, "/")
+end
+
 --- As results tell it.
 ---@param path string
 ---@param dir string the run's folder
 ---@return string
 function M.told(path, dir)
-  if path:sub(1, 1) ~= "/" then return path end
-  local to, from, same, words = parts_of(path), parts_of(dir), 0, {}
-  while to[same + 1] and to[same + 1] == from[same + 1] do same = same + 1 end
-  for i = 1, #from - same do words[i] = ".." end
-  table.move(to, same + 1, #to, #words + 1, words)
-  return RUN .. table.concat(words, "/")
+  return path:sub(1, 1) == "/" and RUN .. from(path, dir) or path
+end
+
+local function is_same(one, other)
+  local a, b = lfs.attributes(one), lfs.attributes(other)
+  return a and b and a.dev == b.dev and a.ino == b.ino
+end
+
+--- Paths as a problem.lua tells them: from its folder on, unless a link on the way leads elsewhere.
+---@param paths string[] absolute
+---@param dir string the problem's folder
+---@return string[]
+function M.from_problem(paths, dir)
+  local list = {}
+  for i, path in ipairs(paths) do
+    local text = from(path, dir)
+    if text == "" then text = "." end
+    list[i] = is_same(dir .. "/" .. text, path) and text or path
+  end
+  return list
+end
+
+local function each(list, dir)
+  local paths = {}
+  for i, path in ipairs(list) do
+    local is_relative = type(path) == "string" and path:sub(1, 1) ~= "/"
+    paths[i] = is_relative and "/" .. table.concat(parts_of(dir .. "/" .. path), "/") or path
+  end
+  return paths
+end
+
+local function copy(t)
+  local own = setmetatable({}, getmetatable(t))
+  for name, value in pairs(t) do own[name] = value end
+  return own
+end
+
+--- A problem's table with the places that it tells as absolute paths.
+---@param t table checked: include, made_from
+---@param dir string the problem's folder
+---@return table
+function M.of_problem(t, dir)
+  local made, own = t.made_from, copy(t)
+  own.include = t.include and each(t.include, dir)
+  if made then
+    own.made_from = copy(made)
+    own.made_from.path = each({ made.path }, dir)[1]
+    own.made_from.paths = made.paths and each(made.paths, dir)
+  end
+  return own
 end
 
 --- What results mean by it.

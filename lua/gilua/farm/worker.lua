@@ -33,6 +33,8 @@ local checked -- the runner of checked runs: { dir =, runner = }
 local whole -- the runner of whole cases: { dir =, device =, case_key =, runner = }
 local turn -- whose those are: another crew of this process' may have written the same folder anew
 
+local MOST_ARRAYS = 4096 -- of a share
+
 local function must(value, message)
   if value == nil then fail("%s", message) end
   return value
@@ -315,6 +317,10 @@ function operations.case(m)
   local start = core.system.seconds()
   local case = must(problem_at(m.problem):case(m.case))
   local bytes, arrays, digest = encoded(case)
+  if #arrays > MOST_ARRAYS then
+    fail("a case has %d arrays, with those of its answers, and at most %d are shared", #arrays,
+      MOST_ARRAYS)
+  end
   local share = #arrays > 0 and must(core.array.share(arrays)) or nil
   local info = { name = case.name, answers = case.answers, voxels = case.voxels,
                  size = case.size, group = case.group,

@@ -6,6 +6,7 @@
 
 local launchguess = require "gilua.new.launchguess"
 local luadata = require "gilua.base.luadata"
+local runpath = require "gilua.base.runpath"
 local slice = require "gilua.new.slice"
 local tablerows = require "gilua.problem.tablerows"
 
@@ -224,7 +225,7 @@ local function add_rest(p, draft)
     add(p, "checked_size", plain_size(draft.checked_size), "of the small run that every mutant "
       .. "begins with")
   end
-  add(p, "include", read.compiler.include)
+  add(p, "include", runpath.from_problem(read.compiler.include, draft.folder))
   local options = table.move(read.sliced.options, 1, #read.sliced.options, 1, {})
   if read.compiler.before then table.insert(options, 1, "--pre-include=" .. slice.BEFORE) end
   if #options > 0 then
@@ -232,8 +233,8 @@ local function add_rest(p, draft)
       or "what the file's headers would have brought")
   end
   if #read.compiler.defines > 0 then add(p, "defines", read.compiler.defines) end
-  add(p, "made_from", { path = read.absolute_path, template = read.template },
-    "for `gilua apply`")
+  add(p, "made_from", { path = runpath.from_problem({ read.absolute_path }, draft.folder)[1],
+    template = read.template }, "for `gilua apply`")
 end
 
 --------------------------------------------------------------------------------------------------

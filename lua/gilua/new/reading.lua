@@ -20,6 +20,7 @@ local slice = require "gilua.new.slice"
 local M = {}
 
 local MOST_FILES = 8 -- of functions that the kernel calls
+local MOST_PARAMETERS = 1000 -- each of them may be an array
 
 ---@class Reading made by M.of; nobody changes it afterwards
 ---@field path string the file, as it was named
@@ -150,6 +151,15 @@ local function read_host(parts, words, notes)
   return host
 end
 
+-- Refuses a kernel with more parameters than gilua makes data for.
+local function check_parameters(item)
+  local n = #(item.params or {})
+  if n > MOST_PARAMETERS then
+    fail("kernel %s has %d parameters, and gilua makes data for at most %d: pass a struct or an "
+      .. "array of pointers", item.name, n, MOST_PARAMETERS)
+  end
+end
+
 -- The types of the parameters of what was cut out, which is written where they are read.
 local function read_params(sliced, folder, words)
   report.write(folder .. "/kernel.cu", sliced.source)
@@ -211,6 +221,7 @@ end
 ---  for none; the largest size that is assumed; whether one block will do
 ---@return Reading
 function M.of(parts, item, folder, o)
+  check_parameters(item)
   local text, path, notes = parts.text, parts.path, {}
   local words = M.compiler(path, text, o, parts.host, notes)
   local host = read_host(parts, words, notes)

@@ -21,6 +21,7 @@ local recorded = require "gilua.problem.recorded"
 local recordedlimits = require "gilua.new.recordedlimits"
 local recording = require "gilua.problem.recording"
 local report = require "gilua.report.report"
+local runpath = require "gilua.base.runpath"
 local settings = require "gilua.base.settings"
 local shell = require "gilua.base.shell"
 local slice = require "gilua.new.slice"
@@ -421,12 +422,13 @@ local function text_of(folder, program, t, rows)
   return text
 end
 
-local function table_of(cut, recordings)
+local function table_of(cut, recordings, folder)
   local options = table.move(cut.own, 1, #cut.own, 1, {})
   if cut.words.before then table.insert(options, 1, "--pre-include=" .. slice.BEFORE) end
+  local paths = runpath.from_problem(cut.paths, folder)
   return { recordings = recordings, source = cut.file, kernels = cut.entries,
-    include = cut.words.include, options = options, defines = cut.words.defines,
-    made_from = { path = cut.paths[1], paths = #cut.paths > 1 and cut.paths or nil,
+    include = cut.words.include and runpath.from_problem(cut.words.include, folder), options = options, defines = cut.words.defines,
+    made_from = { path = paths[1], paths = #paths > 1 and paths or nil,
       templates = next(cut.templates) and cut.templates or nil } }
 end
 
@@ -460,7 +462,7 @@ local function fill(list, folder, o, say)
   local evolves = {}
   for _, entry in pairs(cut.entries) do evolves[entry] = true end
   local rows = recordedlimits.rows(list, known, evolves)
-  local t = table_of(cut, bring_all(list, folder))
+  local t = table_of(cut, bring_all(list, folder), folder)
   t.tune_params = o.source and tuned(list) or nil
   local program = (first.program[1] or "a program"):match "[^/]*$"
   local place = folder .. "/problem.lua"

@@ -14,6 +14,7 @@ local creference = require "gilua.problem.creference"
 local expression = require "gilua.problem.expression"
 local launcher = require "gilua.problem.launcher"
 local pointed = require "gilua.problem.pointed"
+local runpath = require "gilua.base.runpath"
 local settings = require "gilua.base.settings"
 local tablecase = require "gilua.problem.tablecase"
 local tablechange = require "gilua.problem.tablechange"
@@ -678,6 +679,7 @@ end
 function M.definition(t, dir)
   local path = dir .. "/problem.lua"
   tablecheck.check(t, path)
+  t = runpath.of_problem(t, dir)
   local source = textfile.read(dir .. "/" .. t.source, "the kernel")
   local self = setmetatable({ table = t, dir = dir, path = path, source = source,
     name = t.name or dir:match("([^/]+)/*$"), parameters = parameters_of(t, source),

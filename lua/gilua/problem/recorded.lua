@@ -10,6 +10,7 @@ local core = require "gilua.core"
 local fail = require "gilua.base.fail"
 local launches = require "gilua.transform.launch"
 local recording = require "gilua.problem.recording"
+local runpath = require "gilua.base.runpath"
 local settings = require "gilua.base.settings"
 local streams = require "gilua.problem.streams"
 local types = require "gilua.transform.types"
@@ -463,6 +464,7 @@ end
 function M.definition(t, dir)
   local path = dir .. "/problem.lua"
   check(t, path)
+  t = runpath.of_problem(t, dir)
   local parameters = parameters_of(t, path)
   local self = setmetatable({ table = t, dir = dir, path = path, entries = t.kernels, shapes = {},
     refusals = {}, paths = paths_of(t, dir, path), rows = {}, given = {}, behind = {},
