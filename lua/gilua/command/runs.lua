@@ -8,6 +8,7 @@ local fail = require "gilua.base.fail"
 local gi = require "gilua"
 local lfs = require "lfs"
 local results = require "gilua.base.results"
+local runpath = require "gilua.base.runpath"
 
 local M = {
   VERIFIED = "verify.json", -- what verify found, in the run's folder
@@ -134,7 +135,7 @@ function M.read(dir)
       path)
   end
   compile_as(result)
-  return { dir = dir, path = path, folder = folder, genome = best.genome,
+  return { dir = dir, path = path, folder = runpath.meant(folder, dir), genome = best.genome,
     seed = math.tointeger(told.seed) or 1, kept = result.kept,
     wrong = found_wrong(dir, best.genome) or best.right == false, front = front_of(result),
     from = type(best.from or told.from) == "string" and (best.from or told.from) or nil,

@@ -426,8 +426,9 @@ local function table_of(cut, recordings, folder)
   local options = table.move(cut.own, 1, #cut.own, 1, {})
   if cut.words.before then table.insert(options, 1, "--pre-include=" .. slice.BEFORE) end
   local paths = runpath.from_problem(cut.paths, folder)
+  local include = cut.words.include and runpath.from_problem(cut.words.include, folder)
   return { recordings = recordings, source = cut.file, kernels = cut.entries,
-    include = cut.words.include and runpath.from_problem(cut.words.include, folder), options = options, defines = cut.words.defines,
+    include = include, options = options, defines = cut.words.defines,
     made_from = { path = paths[1], paths = #paths > 1 and paths or nil,
       templates = next(cut.templates) and cut.templates or nil } }
 end

@@ -144,15 +144,17 @@ end
 ---@param run Run
 ---@param total_seconds number
 ---@param keeps? table what was kept of the problem
+---@param dir? string the run's folder
 ---@return table
-function M.result(run, total_seconds, keeps)
+function M.result(run, total_seconds, keeps, dir)
   local result, farm = run.result or evolve.so_far(run) or {}, evolve.spent(run)
   local seconds = { total = total_seconds }
   for stage, value in pairs(farm.seconds or {}) do seconds[stage] = value end
   local versions = host.versions()
   return json.object {
     { "gilua", versions.gilua }, { "seed", run.seed }, { "device", run.scheme.farm.device },
-    { "problem", run.problem.name }, { "folder", run.problem.dir },
+    { "problem", run.problem.name },
+    { "folder", dir and runpath.place(run.problem.dir, dir) or run.problem.dir },
     { "case", result.case }, { "case_unseen", result.unseen },
     { "baseline", measured(result.baseline) }, { "best", measured(result.best) },
     { "from", result.from }, { "genes", result.best and genome.length(result.best.genome) },
@@ -326,7 +328,7 @@ function M.observer(folder, options)
       M.write_best(run.problem, result.best.genome, folder, run.scheme.farm)
       written = result.best.genome
     end, function()
-      local value = M.result(run, clock() - began, keeps or nil)
+      local value = M.result(run, clock() - began, keeps or nil, folder.dir)
       folder:write("result.json", json.encode(value) .. "\n")
     end }
   end
@@ -410,7 +412,7 @@ function M.observer(folder, options)
   --- Writes result.json again, of a run whose winner is what others made of it.
   function o.conclude(run, result)
     local as_if = setmetatable({ result = result }, { __index = run })
-    local value = M.result(as_if, clock() - began, keeps or nil)
+    local value = M.result(as_if, clock() - began, keeps or nil, folder.dir)
     folder:write("result.json", json.encode(value) .. "\n")
   end
 
