@@ -36,14 +36,6 @@ function M.told(path, dir)
   return path:sub(1, 1) == "/" and RUN .. from(path, dir) or path
 end
 
---- A folder as results tell it, however it was typed.
----@param path string
----@param dir string the run's folder
----@return string
-function M.place(path, dir)
-  return RUN .. from(path, dir)
-end
-
 local function is_same(one, other)
   local a, b = lfs.attributes(one), lfs.attributes(other)
   return a and b and a.dev == b.dev and a.ino == b.ino
