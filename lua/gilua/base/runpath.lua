@@ -21,9 +21,9 @@ end
 
 -- The words of an absolute path from a folder on.
 local function from(path, dir)
-  local to, from, same, words = parts_of(path), parts_of(dir), 0, {}
-  while to[same + 1] and to[same + 1] == from[same + 1] do same = same + 1 end
-  for i = 1, #from - same do words[i] = ".." end
+  local to, start, same, words = parts_of(path), parts_of(dir), 0, {}
+  while to[same + 1] and to[same + 1] == start[same + 1] do same = same + 1 end
+  for i = 1, #start - same do words[i] = ".." end
   table.move(to, same + 1, #to, #words + 1, words)
   return table.concat(words, "/")
 end
