@@ -154,7 +154,8 @@ function M.result(run, total_seconds, keeps, dir)
   return json.object {
     { "gilua", versions.gilua }, { "seed", run.seed }, { "device", run.scheme.farm.device },
     { "problem", run.problem.name },
-    { "folder", dir and run.problem.dir and runpath.told(run.problem.dir, dir) },
+    { "folder", dir and run.problem.dir and runpath.told(run.problem.dir, dir)
+      or run.problem.dir },
     { "case", result.case }, { "case_unseen", result.unseen },
     { "baseline", measured(result.baseline) }, { "best", measured(result.best) },
     { "from", result.from }, { "genes", result.best and genome.length(result.best.genome) },
