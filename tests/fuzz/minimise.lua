@@ -1,5 +1,5 @@
--- minimise: makes a finding small: takes lines, then words out of it, as long as the target's end is
--- the same.
+-- minimise: makes a finding small: takes lines, then words out of it, as long as the target's end
+-- is the same.
 --
 --   gilua tests/fuzz/minimise.lua PROGRAM FILE      a target's program; what is left is FILE.small
 --

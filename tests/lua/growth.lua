@@ -84,19 +84,6 @@ tap.case("rules of a long kernel", function()
     ("%g, %g"):format(one, four))
 end)
 
-tap.case("rules of a kernel with many variables", function()
-  local function parse(n)
-    local text = {}
-    for i = 1, n do text[i] = ("  float v%d = x[0] + %d;\n"):format(i, i) end
-    local all = ("__global__ void k(float *x)\n{\n%s}\n"):format(table.concat(text))
-    local o = { text = all, kernel = "k", initialisers = true }
-    return function() assert(core.grammar.parse("k.cu", o)) end
-  end
-  local one, four = seconds(parse(300)), seconds(parse(1200)) -- once by the cube of it
-  tap.ok(four < 24 * one, "four times the variables: nearly four times the seconds",
-    ("%g, %g"):format(one, four))
-end)
-
 tap.case("a condition of very many branches", function()
   local function parse(n)
     local text = "#if A == 0\n" .. ("#elif A == 1\n"):rep(n) .. "#endif\n"
