@@ -588,7 +588,8 @@ void tree_free(Tree *t) {
     }
     void *all[] = {t->line_start, t->tok,       t->match,      t->place,       t->dir,
                    t->macro,      t->node,      t->decl,       t->group_parent, t->group_fixed,
-                   t->group_else, t->last_decl, t->older_decl, t->last_macro,  t->older_macro};
+                   t->group_else, t->last_decl, t->older_decl, t->last_macro,  t->older_macro,
+                   t->newest,     t->older_here};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
     names_free(&t->names);
     *t = (Tree){0};

@@ -111,30 +111,32 @@ static void loop_part(const Tree *t, int node, int first, int last, LoopVars *ou
 
 static void for_variables(const Tree *t, int node, LoopVars *out) {
     const Node *n = &t->node[node];
-    for (int i = 0; i < t->n_decl; i++)
-        if (t->decl[i].scope == node) {
-            int_add(&out->control, i);
-            int_add(&out->counter, i);
-        }
     if (n->semi1 < 0) return;
     loop_part(t, node, n->head + 1, n->semi1, out, false);
     loop_part(t, node, n->semi1 + 1, n->semi2, out, true);
     loop_part(t, node, n->semi2 + 1, n->head_end - 1, out, false);
 }
 
+/* Adds what the headers of loops of a kind declare. */
+static void header_variables(Grammar *g, NodeKind kind) {
+    const Tree *t = &g->tree;
+    for (int i = 0; i < t->n_decl; i++) {
+        int node = t->decl[i].scope;
+        if (t->node[node].kind != kind || t->node[node].head < 0) continue;
+        int_add(&g->loop[node].control, i);
+        int_add(&g->loop[node].counter, i);
+    }
+}
+
 void grammar_find_loops(Grammar *g) {
     const Tree *t = &g->tree;
     g->loop = gi_alloc((size_t)t->n_node * sizeof *g->loop);
+    header_variables(g, NODE_FOR);
     for (int i = 0; i < t->n_node; i++) {
         const Node *n = &t->node[i];
         if (!is_loop(n) || n->head < 0) continue;
         if (n->kind == NODE_FOR) for_variables(t, i, &g->loop[i]);
         else loop_part(t, i, n->head + 1, n->head_end - 1, &g->loop[i], true);
-        if (n->kind != NODE_UNKNOWN) continue;
-        for (int d = 0; d < t->n_decl; d++)
-            if (t->decl[d].scope == i) {
-                int_add(&g->loop[i].control, d);
-                int_add(&g->loop[i].counter, d);
-            }
     }
+    header_variables(g, NODE_UNKNOWN);
 }

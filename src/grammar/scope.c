@@ -25,11 +25,30 @@ void tree_index_macros(Tree *t) {
     }
 }
 
+/* Returns the slot of a name in a scope: its newest declaration there, from 1 on; 0: none. */
+static int *newest_here(const Tree *t, int name, int scope) {
+    uint32_t at = (uint32_t)name * 0x9e3779b1u ^ (uint32_t)scope * 0x85ebca6bu;
+    for (at ^= at >> 15;; at++) {
+        int *slot = &t->newest[at & (uint32_t)(t->n_newest - 1)];
+        const Decl *d = &t->decl[*slot - (*slot > 0)];
+        if (*slot == 0 || (d->name == name && d->scope == scope)) return slot;
+    }
+}
+
 void tree_index_decls(Tree *t) {
     chain(t->names.n, t->n_decl, &t->last_decl, &t->older_decl);
     for (int i = 0; i < t->n_decl; i++) {
         t->older_decl[i] = t->last_decl[t->decl[i].name];
         t->last_decl[t->decl[i].name] = i;
+    }
+    t->n_newest = 16;
+    while (t->n_newest < 2 * t->n_decl) t->n_newest *= 2;
+    t->newest = gi_alloc((size_t)t->n_newest * sizeof(int));
+    t->older_here = gi_alloc((size_t)t->n_decl * sizeof(int));
+    for (int i = 0; i < t->n_decl; i++) {
+        int *slot = newest_here(t, t->decl[i].name, t->decl[i].scope);
+        t->older_here[i] = *slot - 1;
+        *slot = i + 1;
     }
 }
 
@@ -58,15 +77,47 @@ static bool decl_visible(const Tree *t, const Decl *d, int node, int at) {
            place_compatible(t, d->place, t->tok[at].place);
 }
 
+enum { AROUND_MAX = 64 };
+
+/* Lists a name's declarations in the scopes around a node, newest first. Returns how many; more than
+** AROUND_MAX: too many for the list. */
+static int decls_around(const Tree *t, int name, int node, int *list) {
+    int n = 0;
+    for (; node >= 0; node = t->node[node].parent)
+        for (int i = *newest_here(t, name, node) - 1; i >= 0; i = t->older_here[i]) {
+            if (n == AROUND_MAX) return n + 1;
+            int k = n++;
+            for (; k > 0 && list[k - 1] < i; k--) list[k] = list[k - 1];
+            list[k] = i;
+        }
+    return n;
+}
+
+/* Adds a declaration if it is visible. *scope: the scope in which one is sure to be, so that none
+** outside it counts. */
+static void resolve_one(const Tree *t, int i, int node, int at, int *scope, Meaning *out) {
+    const Decl *d = &t->decl[i];
+    if (!decl_visible(t, d, node, at) || d->scope < *scope) return;
+    if (d->kind == DECL_FUNCTION && out->n > 0) return; /* prototypes: one will do */
+    meaning_add(out, i);
+    if (place_implied(t, d->place, t->tok[at].place)) *scope = d->scope;
+}
+
+/* Has a name a few declarations in the whole file, at most? */
+static bool is_rare(const Tree *t, int name) {
+    int i = t->last_decl[name];
+    for (int n = 0; n < 16 && i >= 0; n++) i = t->older_decl[i];
+    return i < 0;
+}
+
+/* Looks through all declarations of a rare name; else, as each of many functions may have one, only
+** through those around the node. */
 static void resolve_decl(const Tree *t, int name, int node, int at, Meaning *out) {
-    int scope = -1; /* the scope in which one is sure to be: none outside it counts */
-    for (int i = t->last_decl[name]; i >= 0; i = t->older_decl[i]) {
-        const Decl *d = &t->decl[i];
-        if (!decl_visible(t, d, node, at) || d->scope < scope) continue;
-        if (d->kind == DECL_FUNCTION && out->n > 0) continue; /* prototypes: one will do */
-        meaning_add(out, i);
-        if (place_implied(t, d->place, t->tok[at].place)) scope = d->scope;
-    }
+    int list[AROUND_MAX], scope = -1;
+    int n = is_rare(t, name) ? AROUND_MAX + 1 : decls_around(t, name, node, list);
+    for (int k = 0; k < n && n <= AROUND_MAX; k++) resolve_one(t, list[k], node, at, &scope, out);
+    for (int i = t->last_decl[name]; i >= 0 && n > AROUND_MAX; i = t->older_decl[i])
+        resolve_one(t, i, node, at, &scope, out);
 }
 
 void tree_resolve(const Tree *t, int name, int node, int at, Meaning *out) {
@@ -76,16 +127,38 @@ void tree_resolve(const Tree *t, int name, int node, int at, Meaning *out) {
 
 /* ---- uses ---- */
 
+enum { SHORT_SET = 16 }; /* so many names are looked through one by one */
+
+/* Returns the slot of a name, or the empty one where it belongs. */
+static int *set_slot(const NameSet *s, int name) {
+    uint32_t at = (uint32_t)name * 0x9e3779b1u;
+    for (at ^= at >> 15;; at++) {
+        int *slot = &s->slot[at & (uint32_t)(s->n_slot - 1)];
+        if (*slot == 0 || s->v[*slot - 1] == name) return slot;
+    }
+}
+
 bool name_set_has(const NameSet *s, int name) {
+    if (s->n_slot) return *set_slot(s, name) != 0;
     for (int i = 0; i < s->n; i++)
         if (s->v[i] == name) return true;
     return false;
+}
+
+/* Makes the hash table of a set that has grown. */
+static void index_set(NameSet *s) {
+    free(s->slot);
+    s->n_slot = 4 * s->n;
+    s->slot = gi_alloc((size_t)s->n_slot * sizeof(int));
+    for (int i = 0; i < s->n; i++) *set_slot(s, s->v[i]) = i + 1;
 }
 
 static bool name_set_add(NameSet *s, int name) {
     if (name_set_has(s, name)) return false;
     gi_grow(s->v, s->n, s->cap);
     s->v[s->n++] = name;
+    if (s->n == SHORT_SET || 2 * s->n == s->n_slot) index_set(s);
+    else if (s->n_slot) *set_slot(s, name) = s->n;
     return true;
 }
 
@@ -224,5 +297,7 @@ bool tree_assigns(const Tree *t, int first, int last, const NameSet *names) {
 void uses_free(Uses *u) {
     free(u->used.v);
     free(u->assigned.v);
+    free(u->used.slot);
+    free(u->assigned.slot);
     *u = (Uses){0};
 }

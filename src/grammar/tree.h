@@ -127,6 +127,8 @@ typedef struct Tree {
     Decl *decl;
     int n_decl, cap_decl;
     int *last_decl, *older_decl;   /* chains of one name, newest first: see scope.c */
+    int *newest, *older_here;      /* the same of one name in one scope; see newest_here() */
+    int n_newest;                  /* a power of two */
     int *last_macro, *older_macro;
 } Tree;
 
@@ -176,7 +178,8 @@ void tree_resolve(const Tree *t, int name, int node, int at, Meaning *out);
 
 /* Names used and changed in a stretch of tokens, macros expanded. Zero-initialise. */
 typedef struct NameSet {
-    int *v, n, cap;
+    int *v, n, cap;      /* in the order in which they came */
+    int *slot, n_slot;   /* a hash table of positions in v, from 1 on; a power of two, or 0 */
 } NameSet;
 
 typedef struct Uses {
