@@ -227,7 +227,7 @@ __global__ void twice(real *x, int n)
 __global__ void wait_for(real *x) { x[blockIdx.x] = 1; }
 END
 ready main "a kernel in a file that is included" 'size = 5000, -- from the launch' \
-  'block_size_x = 128,' 'an ulp of the inputs' 'made_from = { path = "'"$PWD/kern.cu"
+  'block_size_x = 128,' 'an ulp of the inputs' 'made_from = { path = "../kern.cu"'
 ready kern "a file that another includes" 'size = 5000, -- from the launch'
 out=$(new kern.cu later --kernel wait_for 2>&1)
 like "a size that is set later" "later/ is ready" "$out"
@@ -485,7 +485,7 @@ END
 } >crowd.cu
 mkdir -p tree/inc tree/samples/one && mv crowd.cu tree/samples/one && cd tree/samples/one || exit 1
 echo 'struct Shape { float side; };' >../../inc/shapes.h
-ready crowd "a class with ninety functions of the host's, in a project with a folder of headers" "tree/inc\" }"
+ready crowd "a class with ninety functions of the host's, in a project with a folder of headers" "\"../../../inc\" }"
 printf '#include "keys.h"\n__global__ void k(float *x) { x[threadIdx.x] = 1; }\n' >k.cu
 echo 'not for strangers' >../../keys.h
 like "other folders above it are not looked into" 'left out: #include "keys.h".* cannot open source file' \
