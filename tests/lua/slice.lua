@@ -371,8 +371,8 @@ tap.case("a kernel that takes too long to compile is refused", function()
   local ok, why = pcall(cut, "__global__ void k(float *x) { x[0] = 1; }\n")
   compiler.compile = compile
   tap.ok(not ok and limit == 10, "within seconds", limit)
-  tap.is(tostring(why), "file.cu: compiling kernel k takes more than 10 s of processor time, and "
-    .. "each change of it that is tried takes as long: make it shorter", "in a sentence")
+  tap.is(tostring(why), "no answer; each change of kernel k would take as long to try",
+    "in a sentence")
 end)
 
 tap.done()
