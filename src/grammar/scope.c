@@ -79,8 +79,8 @@ static bool decl_visible(const Tree *t, const Decl *d, int node, int at) {
 
 enum { AROUND_MAX = 64 };
 
-/* Lists a name's declarations in the scopes around a node, newest first. Returns how many; more than
-** AROUND_MAX: too many for the list. */
+/* Lists a name's declarations in the scopes around a node, newest first. Returns how many; more
+** than AROUND_MAX: too many for the list. */
 static int decls_around(const Tree *t, int name, int node, int *list) {
     int n = 0;
     for (; node >= 0; node = t->node[node].parent)
