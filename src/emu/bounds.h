@@ -2,8 +2,8 @@
 **
 ** An instruction that names memory is decoded through bound_of, with a Use. The table has a row
 ** for each Use, a column for each space, and three entries in each: the address is a variable's
-** name ([v + 4]), a register ([%rd1 + 4]) or a number ([16]). The entry says who holds the access
-** against its bound; NONE is refused when the module is loaded. A Use without a row, or a row
+** name ([v + 4]), a register ([%rd1 + 4]) or a number ([16]). The entry names the function that
+** checks the bound; NONE is refused when the module is loaded. A Use without a row, or a row
 ** without a column, does not compile; neither does a loop of exec_mem.h that leaves a Bound out.
 **
 ** What has no address has no row: a texture or surface is a handle, whose object texture.c and

@@ -74,7 +74,7 @@ typedef struct MemForm {
     uint8_t bits[8];            /* width of each register: 16, 32, 64 */
     bool is_store, is_signed;
     bool wide_base;  /* the base register has 64 bits */
-    uint8_t bound;   /* Bound of bounds.h: who checks it */
+    uint8_t bound;   /* Bound of bounds.h: what checks it */
     uint32_t base;
     uint32_t reg[8];
     uint32_t unused; /* bit k: nobody reads reg[k] */

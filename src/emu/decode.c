@@ -547,7 +547,7 @@ static void find_clears(Decoder *d) {
     }
 }
 
-/* An area that gets too large stays so; who declared it is refused (lay_out_vars). */
+/* An area that gets too large stays so; lay_out_vars refuses its declaration. */
 uint32_t decode_place(uint32_t *next, const PtxVar *v) {
     uint32_t at = decode_align(*next, (uint32_t)(v->align > 0 ? v->align : 1));
     *next = at <= AREA_BYTES && v->size <= AREA_BYTES - at ? at + (uint32_t)v->size

@@ -100,7 +100,7 @@ local function fill_that(does)
   return ("function(_, i) %s return i end"):format(does)
 end
 
-tap.case("what ends the worker is told in a sentence", function()
+tap.case("what ends the worker is reported in a sentence", function()
   local problem = problem_of(fill_that
     [[require("gilua.core").library.open("libc.so.6"):call("abort", {})]])
   local function run() return kerneltable.run(problem, { seed = 1 }) end

@@ -3,7 +3,7 @@
 --- The box of workers needs Landlock and seccomp (docs/security.md). Where the kernel lacks one, a
 --- command that compiles or runs a kernel refuses, whatever the file: nobody vouches for it. The
 --- person does with --no-box, which goes on with as much of the box as there is, or with
---- GILUA_BOX=off in the environment, which leaves it off. Both are told before anything else. A
+--- GILUA_BOX=off in the environment, which leaves it off. Both are printed before anything else. A
 --- worker that cannot enter a box that the kernel claims to have refuses its jobs.
 
 local core = require "gilua.core"

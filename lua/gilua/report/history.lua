@@ -57,7 +57,7 @@ end
 --------------------------------------------------------------------------------------------------
 -- How the run was begun, so that it can be begun again
 
---- The command line, as a text. Where it was given is told from the run's folder.
+--- Returns the command line as a text; its folder is relative to the run's.
 ---@param dir string the run's folder
 ---@return string
 function M.command(dir)
