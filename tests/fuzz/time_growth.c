@@ -374,8 +374,8 @@ static const char *const cuda[] = {
     "\1)\1",
     "\1<\1",
     "template <\1class T\2, \1 int N> __global__ void k(T0 *x) { x[0] = 1; }\n",
-    "\1template <class T> __device__ T f\2(T a) { return a; }\n\1__global__ void k(float *x) { "
-    "x[0] = f1(2); }\n",
+    ("\1template <class T> __device__ T f\2(T a) { return a; }\n\1__global__ void k(float *x) { "
+     "x[0] = f1(2); }\n"),
     "\1using T\2 = int;\n\1__global__ void k(T1 *x) { x[0] = 1; }\n",
     "\1namespace n\2 {\1 }\n",
     "__global__ void k(float *x) {\n\1__shared__ float s\2[32]; s\2[0] = x[\2];\n\1}\n",
