@@ -115,11 +115,12 @@ void locals_find(Decoder *d) {
     for (bool changed = true; changed;) {
         changed = false;
         for (int i = 0; i < f->n_code; i++) {
-            const PtxInstr *in = &f->code[i];
+            const PtxInstr *in = d->in = &f->code[i];
             if (in->n_args > 0 && ptx_is_dest(in, 0))
                 changed |= learn(d, &in->args[0], result_of(d, in));
         }
     }
+    d->in = NULL;
     find_ends(d);
 }
 
