@@ -31,7 +31,7 @@ static int push_tokens(lua_State *L, int text, int from, int to, int line) {
     lua_pushvalue(L, text);
     lua_setiuservalue(L, -2, 1);
     b->text = lua_tostring(L, text);
-    grammar_tokens(b->text, from, to, line, &b->tokens);
+    source_tokens(b->text, from, to, line, &b->tokens);
     return 1;
 }
 

@@ -3,12 +3,13 @@
 ** The representation of Langdon et al. (GECCO 2014 §3 and Figure 2; "Genetically Improved
 ** Software" 2015 §8.14 and Figure 8.11): every source line is a fixed rule <kernel.cu_167>; what
 ** evolution may touch hangs below it as a typed rule. A genome is a patch, one line of text.
-** Stands alone (base.h only): it knows nothing of compilers or devices.
+** Stands on source/ (the tokens and blocks of a text); it knows nothing of compilers or devices.
 */
 #ifndef GILUA_GRAMMAR_H
 #define GILUA_GRAMMAR_H
 
 #include "base/base.h"
+#include "source/source.h"
 
 typedef enum RuleType {
     RULE_FIXED,        /* <kernel.cu_12>               a line as it is, with holes for the rest */
@@ -99,37 +100,6 @@ const char *grammar_file(const Grammar *g);
 const char *const *grammar_names(const Grammar *g);
 /* The kernels (__global__ functions) in the source; NULL-ended. */
 const char *const *grammar_kernels(const Grammar *g);
-
-/* The words of any text, for whoever reads what nobody prepared: never an error, and time and
-** memory in proportion to the text. Comments and line splices are passed over, macros are not
-** expanded. */
-typedef enum TokenKind {
-    TOK_NAME,
-    TOK_NUMBER,
-    TOK_STRING,    /* also raw strings */
-    TOK_CHAR,
-    TOK_PUNCT,     /* the longest operator; `<<<` and `>>>` are CUDA's */
-    TOK_DIRECTIVE, /* from '#' to before the newline, with its continuation lines */
-    TOK_BAD,       /* a literal that its line does not end, or what has no end at all */
-    TOK_END
-} TokenKind;
-
-typedef struct SourceToken {
-    TokenKind kind;
-    int start, end; /* bytes [start, end) of the text */
-    int line;       /* from 1 */
-    int match;      /* the bracket that closes or opens it: ( ) [ ] { }; -1 */
-} SourceToken;
-
-typedef struct SourceTokens {
-    SourceToken *v; /* without a TOK_END */
-    int n, cap;
-} SourceTokens;
-
-/* The tokens of text[from, to), whose byte `from` stands on `line`. A directive is one token only
-** where `from` begins a line: what is within one is read by beginning behind its '#'. */
-void grammar_tokens(const char *text, int from, int to, int line, SourceTokens *out);
-void source_tokens_free(SourceTokens *t);
 
 /* What stands at file level, in order, for a file that nobody prepared. Bytes are [start, end).
 ** Names live as long as the grammar. `open`: the entry kernel or a function it calls. A type or

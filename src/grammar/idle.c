@@ -11,7 +11,7 @@
 char *code_text(const char *text) {
     SourceTokens t = {0};
     gi_buf out = {0};
-    grammar_tokens(text, 0, (int)strlen(text), 1, &t);
+    source_tokens(text, 0, (int)strlen(text), 1, &t);
     gi_buf_adds(&out, "");
     for (int i = 0; i < t.n; i++) {
         if (i) gi_buf_adds(&out, " ");

@@ -10,7 +10,7 @@
 #define GILUA_GRAMMAR_INSIDE_H
 
 #include "grammar/grammar.h"
-#include "grammar/tree.h"
+#include "source/tree.h"
 
 typedef struct IntList {
     int *v, n, cap;

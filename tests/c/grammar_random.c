@@ -81,7 +81,7 @@ static const char idle_text[] = "#define FAST 1\n"
 static char *words_of(const char *text) {
     SourceTokens t = {0};
     gi_buf out = {0};
-    grammar_tokens(text, 0, (int)strlen(text), 1, &t);
+    source_tokens(text, 0, (int)strlen(text), 1, &t);
     gi_buf_adds(&out, "");
     for (int i = 0; i < t.n; i++)
         gi_buf_addf(&out, "%.*s ", t.v[i].end - t.v[i].start, text + t.v[i].start);

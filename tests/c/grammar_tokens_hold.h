@@ -39,13 +39,13 @@ static const char *order_trouble(const char *text, const SourceTokens *t) {
 /* NULL, or what is wrong with a token of the text. */
 __attribute__((unused)) static const char *tokens_trouble(const char *text, int size) {
     SourceTokens t;
-    grammar_tokens(text, 0, size, 1, &t);
+    source_tokens(text, 0, size, 1, &t);
     const char *trouble = order_trouble(text, &t);
     for (int i = 0; i < t.n && !trouble; i++) {
         trouble = token_trouble(text, size, &t, i);
         if (trouble || t.v[i].kind != TOK_DIRECTIVE) continue;
         SourceTokens inner; /* a directive's own: on lines of the whole text */
-        grammar_tokens(text, t.v[i].start + 1, t.v[i].end, t.v[i].line, &inner);
+        source_tokens(text, t.v[i].start + 1, t.v[i].end, t.v[i].line, &inner);
         if (inner.n && (inner.v[0].start <= t.v[i].start || inner.v[inner.n - 1].end > t.v[i].end))
             trouble = "a directive whose words are not within it";
         source_tokens_free(&inner);

@@ -1,4 +1,4 @@
-/* grammar_tokens.c - a target for grammar_tokens: any bytes are tokens, in order, each on its line,
+/* grammar_tokens.c - a target for source_tokens: any bytes are tokens, in order, each on its line,
 ** brackets in pairs that do not cross. tests/c/grammar_tokens.c is its short, seeded relative. */
 #include "../c/grammar_kernel.h"
 #include "../c/grammar_tokens_hold.h"

@@ -103,7 +103,7 @@ static void read_bnf(const char *text, size_t len) {
 
 static void read_tokens(const char *text, size_t len) {
     SourceTokens t;
-    grammar_tokens(text, 0, (int)len, 1, &t);
+    source_tokens(text, 0, (int)len, 1, &t);
     source_tokens_free(&t);
 }
 
@@ -158,7 +158,7 @@ static const struct {
 } readers[] = {{'p', "ptx_parse", read_ptx},       {'c', "ptx_canonical", read_canonical},
                {'f', "ptx_liveness", read_flow},   {'a', "ptx_access", read_access},
                {'e', "emu_load", read_module},     {'g', "grammar_parse", read_source},
-               {'b', "grammar_read", read_bnf},    {'t', "grammar_tokens", read_tokens},
+               {'b', "grammar_read", read_bnf},    {'t', "source_tokens", read_tokens},
                {'n', "genome_parse", read_genome}, {'l', "log_messages", read_log},
                {'u', "split_ptx", read_units},     {'s', "shared_find", read_constants},
                {'m', "grammar_gene_count", read_pairs}};

@@ -1,4 +1,4 @@
--- A name that many functions declare is looked up another way (tree_resolve in src/grammar/scope.c)
+-- A name that many functions declare is looked up another way (tree_resolve in src/source/scope.c)
 -- than a rare one. Functions behind a kernel, which nobody calls, change nothing of its genes.
 
 package.path = "lua/?.lua;lua/?/init.lua;tests/lua/?.lua;" .. package.path

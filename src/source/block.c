@@ -5,7 +5,7 @@
 ** shape. What fits no form becomes a statement that stays fixed. Brackets are matched beforehand,
 ** so that no form can run past its block.
 */
-#include "grammar/tree.h"
+#include "source/tree.h"
 
 #include <stdlib.h>
 #include <string.h>

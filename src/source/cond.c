@@ -5,7 +5,7 @@
 ** `A && B` counts as both. A group with a branch whose brackets do not balance is read by one
 ** branch only: the one that agrees with earlier such choices, or the first.
 */
-#include "grammar/tree.h"
+#include "source/tree.h"
 
 #include <stdlib.h>
 #include <string.h>

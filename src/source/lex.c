@@ -1,7 +1,7 @@
 /* lex.c - see lex.h. One function per kind of token; each takes a position and returns the position
 ** after the token. Nothing is copied but the spelling of names. Digraphs and trigraphs are not
 ** known. Reference: ISO C++17 [lex]. */
-#include "grammar/lex.h"
+#include "source/lex.h"
 
 #include <ctype.h>
 #include <stdlib.h>

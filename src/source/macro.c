@@ -5,7 +5,7 @@
 ** whole statement, or several, when that makes nothing but statements: no declaration that others
 ** see, no label, no brace that somebody else closes.
 */
-#include "grammar/tree.h"
+#include "source/tree.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,13 +2,13 @@
 **
 ** Phases 2 and 3 of translation only: line splices and comments are passed over, macros are not
 ** expanded. A directive (`#…` with its continuation lines) is one token. Offsets are bytes of the
-** source, so that the text between tokens is never lost. Private to src/grammar.
+** source, so that the text between tokens is never lost. Private to src/source and src/grammar.
 */
-#ifndef GILUA_GRAMMAR_LEX_H
-#define GILUA_GRAMMAR_LEX_H
+#ifndef GILUA_SOURCE_LEX_H
+#define GILUA_SOURCE_LEX_H
 
 #include "base/base.h"
-#include "grammar/grammar.h" /* TokenKind */
+#include "source/source.h" /* TokenKind */
 
 /* Strings by number: two names are equal when their numbers are. */
 typedef struct Names {

@@ -5,7 +5,7 @@
 ** template arguments, with * and &) that another name follows, is a declaration. A wrong guess
 ** costs nothing but a rule: the text stays as it is.
 */
-#include "grammar/tree.h"
+#include "source/tree.h"
 
 #include <string.h>
 

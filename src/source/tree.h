@@ -6,12 +6,12 @@
 **
 ** Both branches of an #if are code; a Place says which conditions hold there. A group whose
 ** branches do not stand alone (an unbalanced brace) is read by one branch, and nothing in it may
-** change. Everything is an array and refers by index. Private to src/grammar.
+** change. Everything is an array and refers by index. Private to src/source and src/grammar.
 */
-#ifndef GILUA_GRAMMAR_TREE_H
-#define GILUA_GRAMMAR_TREE_H
+#ifndef GILUA_SOURCE_TREE_H
+#define GILUA_SOURCE_TREE_H
 
-#include "grammar/lex.h"
+#include "source/lex.h"
 
 /* A conjunction of conditions: literal 2*c says that condition c holds, 2*c+1 that it does not. */
 typedef struct Place {

@@ -1,9 +1,9 @@
-/* tokens.c - the tokens of a text with their lines and brackets matched (grammar.h).
+/* tokens.c - the tokens of a text with their lines and brackets matched (source.h).
 **
 ** Brackets: one that closes takes the innermost open one of its kind; what was opened in between
 ** stays without a partner. Each is looked at twice at most, whatever the text is.
 */
-#include "grammar/lex.h"
+#include "source/lex.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +45,7 @@ static void match_bracket(SourceTokens *t, int i, const char *text, Open *open) 
     }
 }
 
-void grammar_tokens(const char *text, int from, int to, int line, SourceTokens *out) {
+void source_tokens(const char *text, int from, int to, int line, SourceTokens *out) {
     Lexer l = {.src = text, .at = from, .to = to, .tolerant = true};
     Open open = {.innermost = -1};
     Token token;

@@ -4,7 +4,7 @@
 ** it; more than one when #if decides. A visible macro hides them all. A statement that uses a macro
 ** uses whatever the macro's text names, since that is looked up where the macro is used.
 */
-#include "grammar/tree.h"
+#include "source/tree.h"
 
 #include <stdlib.h>
 
