@@ -72,6 +72,7 @@ void bind_array(lua_State *L);
 void bind_share(lua_State *L); /* adds to the table on top: the array's */
 void bind_grammar(lua_State *L);
 void bind_tokens(lua_State *L); /* adds to the table on top: the grammar's */
+void bind_source(lua_State *L); /* the same */
 void bind_compile(lua_State *L);
 void bind_device(lua_State *L);
 void bind_nifti(lua_State *L);

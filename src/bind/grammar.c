@@ -456,4 +456,5 @@ void bind_grammar(lua_State *L) {
     lua_newtable(L);
     bind_rows(L, "grammar.", rows);
     bind_tokens(L);
+    bind_source(L);
 }

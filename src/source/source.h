@@ -45,4 +45,136 @@ typedef struct SourceTokens {
 void source_tokens(const char *text, int from, int to, int line, SourceTokens *out);
 void source_tokens_free(SourceTokens *t);
 
+/* ---- the tree ---- */
+
+typedef enum SourceKind {
+    /* expressions */
+    SRC_NAME,    /* x, std::min, f<3>: `token` is the last word, words [open, close] of its '<' */
+    SRC_NUMBER,  /* a literal; sizeof and alignof of anything */
+    SRC_CALL,    /* CALLEE, ITEMs; makes: T(x) and T{x} of a type T */
+    SRC_INDEX,   /* A, INDEX */
+    SRC_MEMBER,  /* A; `token` is the name */
+    SRC_UNARY,   /* A; `token` is the operator of these five */
+    SRC_POSTFIX, /* A */
+    SRC_BINARY,  /* A, B; the comma too */
+    SRC_ASSIGN,  /* A, B */
+    SRC_CHOICE,  /* CONDITION, A, B */
+    SRC_CAST,    /* A; the words [open, close] are the type */
+    SRC_LIST,    /* ITEMs between braces */
+    SRC_LAUNCH,  /* CALLEE, GRIDs between <<< and >>>, ITEMs */
+    SRC_LAMBDA,  /* PARAMs, BODY */
+    /* statements */
+    SRC_BLOCK,       /* ITEMs */
+    SRC_FOR,         /* INIT, CONDITION, STEP, BODY; semi1 is -1 where it goes over a range */
+    SRC_WHILE,       /* INIT, CONDITION, BODY */
+    SRC_DO,          /* BODY, CONDITION */
+    SRC_IF,          /* INIT, CONDITION, BODY, OTHERWISE */
+    SRC_SWITCH,      /* INIT, CONDITION, BODY */
+    SRC_DECLARATION, /* DECLAREDs */
+    SRC_EXPRESSION,  /* TREE */
+    SRC_RETURN,      /* TREE */
+    SRC_BREAK,
+    SRC_CONTINUE,
+    SRC_GOTO,
+    SRC_LABEL,
+    SRC_CASE,
+    SRC_TYPE,      /* typedef, using, namespace a = b, static_assert: `token` is another name of the
+                      words [open, close] */
+    SRC_EMPTY,
+    SRC_DIRECTIVE,
+    SRC_UNKNOWN,   /* nothing is known of it; `why` */
+    /* names, and what holds them */
+    SRC_DECLARED,  /* EXTENTs, INIT; see SourceDecl */
+    SRC_FUNCTION,  /* TPARAMs, PARAMs, BODY; `token` is its name */
+    SRC_NAMESPACE, /* ITEMs; extern "C" { … } too */
+    SRC_CLASS,     /* ITEMs between [open, close]; `token` is its name or its keyword */
+    SRC_FILE,      /* ITEMs */
+    SRC_KINDS
+} SourceKind;
+
+/* What a node is of its parent. */
+typedef enum SourceRole {
+    ROLE_NONE, ROLE_CALLEE, ROLE_A, ROLE_B, ROLE_CONDITION, ROLE_INDEX, ROLE_ITEM, ROLE_GRID,
+    ROLE_INIT, ROLE_STEP, ROLE_BODY, ROLE_OTHERWISE, ROLE_TREE, ROLE_DECLARED, ROLE_EXTENT,
+    ROLE_PARAM, ROLE_TPARAM
+} SourceRole;
+
+/* Tokens are numbered from 0; a node's are [first, last]. Children come in the order of the text
+** but for a do's condition, which is behind its body. */
+typedef struct SourceNode {
+    SourceKind kind;
+    SourceRole role;
+    int first, last;  /* with the parentheses around an expression */
+    int own;          /* the first without these */
+    int token;        /* a name or an operator, see SourceKind; -1 */
+    int open, close;  /* template arguments, a type, the parentheses of a header; -1 */
+    int semi1, semi2; /* the ';' of a for's header; an if: semi1 is its `else`; a function: semi1
+                         is the '{' of its body; a whole expression: the numbers of its nodes are
+                         [semi1, semi2); -1 */
+    int parent, child, tail, next; /* -1: none */
+    int decl;         /* SRC_DECLARED: its number; -1 */
+    bool makes;
+    const char *why;  /* what of it, or below it in no node, is not understood; NULL: nothing */
+    int why_at;       /* the token at which that was found */
+} SourceNode;
+
+/* A name that is declared. Counts are of what its declarator has. */
+typedef struct SourceDecl {
+    int node;
+    int name;             /* its token; -1: a parameter without one */
+    int type, type_last;  /* the words before its declarator: specifiers, attributes and type */
+    int pointer;          /* stars; a pointer to an array or a function is one */
+    int scope, scope_last; /* tokens between which the name means it */
+    int init_at;          /* '=', '(' or '{' of what it begins with; -1 */
+    bool parameter;
+    bool reference, rows, function, bound; /* (*z)[4]; (*f)(int); auto [x, y] */
+    bool is_const, target_const, is_static, is_extern, is_volatile, shared, constant, restricted;
+    bool constexpr_;
+} SourceDecl;
+
+/* The branches of #if groups: 0 is outside of all. */
+typedef struct SourceBranch {
+    int directive; /* the token of its #if, #elif or #else; -1 */
+    int group;     /* the number of its #if, from 1 */
+    int around;    /* the branch in which that stands */
+} SourceBranch;
+
+typedef struct Source {
+    const char *text; /* borrowed */
+    SourceTokens tokens;
+    int *word;   /* by token: the number of its word; the same word has the same number */
+    int *branch; /* by token: in which branch of an #if it stands */
+    SourceNode *node; /* node[0] is SRC_FILE */
+    int n_node, cap_node;
+    SourceDecl *decl;
+    int n_decl, cap_decl;
+    SourceBranch *branches;
+    int n_branches, cap_branches;
+    struct SourceWords *words;
+} Source;
+
+/* Reads a text, which must outlive it. */
+void source_read(const char *text, int len, Source *out);
+void source_free(Source *s);
+
+/* The word of a token, without what parts it in two lines. */
+const char *source_word(const Source *s, int token);
+bool source_is(const Source *s, int token, const char *word);
+/* Is the token's word a type: a built-in one, or one that the text declares anywhere? */
+bool source_is_type(const Source *s, int token);
+/* The i-th word that is a type without a declaration; NULL behind the last. */
+const char *source_type_word(const Source *s, int i);
+/* Does the text declare the token's word as a type? */
+bool source_declares_type(const Source *s, int token);
+/* Is it a word that says how a name is kept, and no part of its type: static, __shared__, const? */
+bool source_is_storage(const Source *s, int token);
+/* Behind an attribute with its arguments: `alignas(16)`, `[[maybe_unused]]`; i where none is. */
+int source_past_attribute(const Source *s, int i);
+/* The first child of a role; -1. */
+int source_child(const Source *s, int node, SourceRole role);
+/* Reads the whole text as one expression: its node, or -1. */
+int source_read_expression(Source *s);
+/* "call", "for", …, as Lua has it. */
+const char *source_kind_name(SourceKind kind);
+
 #endif

@@ -107,6 +107,12 @@ static void read_tokens(const char *text, size_t len) {
     source_tokens_free(&t);
 }
 
+static void read_tree(const char *text, size_t len) {
+    Source s;
+    source_read(text, (int)len, &s);
+    source_free(&s);
+}
+
 static void read_genome(const char *text, size_t len) {
     static Grammar *g;
     GrammarOptions o = {.file = "f.cu"};
@@ -159,6 +165,7 @@ static const struct {
                {'f', "ptx_liveness", read_flow},   {'a', "ptx_access", read_access},
                {'e', "emu_load", read_module},     {'g', "grammar_parse", read_source},
                {'b', "grammar_read", read_bnf},    {'t', "source_tokens", read_tokens},
+               {'r', "source_read", read_tree},
                {'n', "genome_parse", read_genome}, {'l', "log_messages", read_log},
                {'u', "split_ptx", read_units},     {'s', "shared_find", read_constants},
                {'m', "grammar_gene_count", read_pairs}};
@@ -409,7 +416,7 @@ void fuzz_seeds(FuzzAdd *add) {
              ".visible .entry k__gilua0001() {\n mov.u64 %rd1, g1; mov.u64 %rd1, g2;\n ret;\n}\n",
         HEAD ".visible .entry k__gilua0001() {\n\1$L__BB0_\2: bra $L__BB0_\2;\n\1 ret;\n}\n"};
     add_all(add, "pcfaeu", ptx, sizeof ptx / sizeof *ptx);
-    add_all(add, "gtsm", cuda, sizeof cuda / sizeof *cuda);
+    add_all(add, "gtrsm", cuda, sizeof cuda / sizeof *cuda);
     add_all(add, "l", logs, sizeof logs / sizeof *logs);
     add_all(add, "n", genes, sizeof genes / sizeof *genes);
     add_all(add, "uce", split, sizeof split / sizeof *split);

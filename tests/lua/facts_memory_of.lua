@@ -40,7 +40,8 @@ local KNOWN = {
   { "float *z = view.p;", "view" }, { "float *y = out; float *z = y + 1;", "out" },
   { "float *z = n > 1 ? out : out + 4;", "out" }, { "float *z = pool;", "pool" },
   { "float *z = lines[1];", "lines" }, { "float *z = inner::deep;", nil },
-  { "int z[2];", "z" },
+  { "int z[2];", "z" }, { "decltype(tile) &z = tile;", "tile", 2 },
+  { "auto &&z = tile;", "tile", 2 },
 }
 
 tap.case("a second name has the root of the first", function()
@@ -48,10 +49,10 @@ tap.case("a second name has the root of the first", function()
 end)
 
 local UNKNOWN = {
-  "decltype(tile) &z = tile;", "float *r[2] = { out, a }; float **z = r;",
+  "float *r[2] = { out, a }; float **z = r;",
   "float *r[2] = { out, a }; float *z = &r[0][1];", "float *z = rows[1];", "float *z = found(out);",
   "float *z = n > 1 ? out : a;", "float *z = out; z = a;", "View v = { out }; float *z = v.p;",
-  "float *z = out; float **y = &z; *y = a;", "auto &&z = tile;", "Row *z = rows;",
+  "float *z = out; float **y = &z; *y = a;", "Row *z = rows;",
   "float *z; if (n) z = out; else z = rows[0];", "P z[2] = { out, a };", "auto z = View{ out };",
   "float *z = reinterpret_cast<float *>((size_t)out | 4);", "__shared__ float *z; z = rows[0];",
 }

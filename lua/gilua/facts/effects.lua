@@ -70,6 +70,16 @@ function M.is_pure(name)
     or expression.TYPES[name] or matches(name, PURE_PATTERNS) or false
 end
 
+-- Does T(x) make a number: of a type of the template's list, or of another name of a number's type?
+local function makes_number(fn, node)
+  local name = node.makes and node.callee.kind == "name" and node.callee.text
+  for _, t in ipairs(name and fn.tparams or {}) do
+    if t.name == name and t.type == "" then return true end
+  end
+  local other = name and fn.kernel.words.types[name]
+  return type(other) == "string" and expression.TYPES[other] or false
+end
+
 local function is_warp(name)
   return name:find "^__shfl" or name:find "^__ballot" or name:find "^__any" or name:find "^__all"
     or name:find "^__match" or name:find "^__reduce" or name:find "^__activemask"
@@ -307,7 +317,7 @@ local function see_call(out, node)
     see_function(out, fn, node)
   else
     see_args(out, node.args)
-    if not M.is_pure(name) then out.opaque = true end
+    if not M.is_pure(name) and not makes_number(out.fn, node) then out.opaque = true end
   end
 end
 

@@ -41,9 +41,7 @@
 local apart = require "gilua.facts.apart"
 local core = require "gilua.core"
 local effects = require "gilua.facts.effects"
-local expression = require "gilua.source.expression"
 local loops = require "gilua.facts.loop"
-local statement = require "gilua.source.statement"
 
 local M = {}
 
@@ -171,15 +169,15 @@ end
 
 local function read_words(kernel)
   local t = core.grammar.tokens(kernel.text)
-  local words = { kind = {}, match = {}, line = {}, types = {}, macros = kernel.macros }
+  local words = { kind = {}, match = {}, line = {} }
   kernel.first, kernel.last = {}, {}
   for i = 1, #t do
     words[i], words.kind[i], words.match[i], words.line[i] = t[i], t:kind(i), t:match(i), t:line(i)
     kernel.first[i], kernel.last[i] = t:first(i), t:last(i)
   end
-  function words.text(i, j) return t:text(i, j) end
   function words.directive(i) return t:inside(i)[1] end
-  kernel.words, kernel.tokens = words, t
+  kernel.words, kernel.tokens, kernel.source_tree = words, t, core.grammar.source(kernel.text)
+  words.types = kernel.source_tree:types()
 end
 
 local CHANGES = {}
@@ -211,11 +209,7 @@ local function body_of(words, from)
     and (words[from] ~= "(" or words:match(from) ~= #words) then
     return nil
   end
-  local copy = { kind = {}, match = {}, types = {}, text = function() return "" end }
-  for i = from, #words do
-    copy[i], copy.kind[i], copy.match[i] = words[i], words:kind(i), words:match(i)
-  end
-  return expression.read(copy, from, #words)
+  return core.grammar.source(words:text(from, #words)):expression()
 end
 
 local function add_macro(kernel, name, words, from)
@@ -296,158 +290,28 @@ local function close_macros(kernel)
   end
 end
 
-local TYPE_WORDS = { struct = true, class = true, enum = true, union = true, typename = true }
-
-local function read_types(kernel)
-  local words = kernel.words
-  for i = 1, #words do
-    local w = words[i]
-    if TYPE_WORDS[w] and words.kind[i + 1] == "name" then
-      words.types[words[i + 1]] = true
-    elseif w == "using" and words[i + 2] == "=" then
-      words.types[words[i + 1]] = true
-    elseif w == "typedef" then
-      local k = i
-      while words[k] and words[k] ~= ";" do
-        k = (words[k] == "{" or words[k] == "(") and (words.match[k] or k) + 1 or k + 1
-      end
-      if words.kind[k - 1] == "name" then words.types[words[k - 1]] = true end
-    end
-  end
-end
-
-local SCOPES = { namespace = true, extern = true }
-
--- The name and the tree of a constant that is declared at i, at `const` or `constexpr`.
-local function constant_at(words, i)
-  local at = i + 1
-  while words.kind[at] == "name" and words[at + 1] ~= "=" do at = at + 1 end
-  local stop = at
-  while words[stop] and words[stop] ~= ";" and words[stop] ~= "{" do stop = stop + 1 end
-  local is_one = words.kind[at] == "name" and words[at + 1] == "=" and words[stop] == ";"
-    and at > i + 1
-  if is_one then return words[at], expression.read(words, at + 2, stop - 1) end
-end
-
--- Constants that are declared outside of functions and types.
-local function read_numbers(kernel)
-  local words, i, begins = kernel.words, 1, 1
-  kernel.numbers = {}
-  while i <= #words do
-    local w = words[i]
-    if w == "const" or w == "constexpr" then
-      local name, tree = constant_at(words, i)
-      if name then kernel.numbers[name] = tree end
-    end
-    if w == ";" or w == "}" then begins = i + 1 end
-    local is_inside = w == "(" or w == "{" and not SCOPES[words[begins]]
-    if w == "{" then begins = i + 1 end
-    i = is_inside and (words.match[i] or #words) + 1 or i + 1
-  end
-end
-
--- The declarations that stand from a token to the ';' at `stop`, outside of functions and types.
-local function add_globals(kernel, first, stop)
-  local words, constant = kernel.words, false
-  while words[first] == "template" or words[first] == "extern" and words.kind[first + 1] == "string"
-    or words[first] == "{" do
-    first = first + 1
-  end
-  for i = first, stop do constant = constant or words[i] == "__constant__" end
-  for _, d in ipairs(statement.declarations(words, first, stop) or {}) do
-    d.constant = constant
-    kernel.globals[d.name] = d
-  end
-end
-
--- Variables and arrays that are declared outside of functions and types.
-local function read_globals(kernel)
-  local words, i, begins = kernel.words, 1, 1
-  kernel.globals = {}
-  while i <= #words do
-    local w = words[i]
-    if w == ";" then add_globals(kernel, begins, i) end
-    local is_space = w == "{" and SCOPES[words[begins]]
-    if w == ";" or w == "}" or words.kind[i] == "directive" or is_space then begins = i + 1 end
-    local is_inside = w == "(" or w == "[" or w == "{" and not is_space
-    local behind = is_inside and (words.match[i] or #words) + 1 or i + 1
-    if w == "{" and not is_space and words[behind] ~= ";" and words[behind] ~= ","
-      and words[i - 1] ~= "=" and words[i - 1] ~= "]" then
-      begins = behind -- the body of a function or a type
-    end
-    i = behind
-  end
-end
-
 -- ---- functions ------------------------------------------------------------------------------
 
-local NO_NAME = { __launch_bounds__ = true, __attribute__ = true, __align__ = true,
-                  __declspec = true, alignas = true, __maxnreg__ = true, __cluster_dims__ = true }
-
--- The '(' of the parameters of what stands from i to the brace at `stop`; nil of no function.
-local function head_of(words, i, stop)
-  while i < stop do
-    if words[i] == "(" then
-      if words.kind[i - 1] == "name" and not NO_NAME[words[i - 1]] then return i end
-      i = (words.match[i] or stop) + 1
-    elseif words[i] == "=" or words[i] == ";" then
-      return nil
-    else
-      i = i + 1
+-- What is declared outside of functions and types: variables, and the constants among them.
+local function read_globals(kernel)
+  kernel.globals, kernel.numbers = {}, {}
+  for _, d in ipairs(kernel.source_tree:globals()) do
+    kernel.globals[d.name] = d
+    if d.const and d.pointer == 0 and #d.extents == 0 and d.init_form == "=" then
+      kernel.numbers[d.name] = d.init
     end
   end
 end
 
-local function kind_of(words, first, stop)
-  for i = first, stop do
-    if words[i] == "__global__" then return "kernel" end
-    if words[i] == "__device__" then return "device" end
-  end
-end
-
-local function read_params(kernel, head)
-  local words, list = kernel.words, {}
-  local close, from, depth = words.match[head], head + 1, 0
-  for i = head + 1, close do
-    local w = words[i]
-    if w == "<" then depth = depth + 1 elseif w == ">" then depth = depth - 1 end
-    if i == close or w == "," and depth <= 0 and words.match[i] == nil then
-      local default = i
-      for k = from, i - 1 do
-        if words[k] == "=" then default = k break end
-      end
-      if default > from then
-        local d = statement.declarator(words, from, default - 1)
-        if not d then return nil end
-        d.parameter = true
-        list[#list + 1] = d
-      end
-      from = i + 1
-    end
-  end
-  return list
-end
-
-local function add_variable(fn, d, from, to)
-  d.scope_first, d.scope_last = from, to
+local function add_variable(fn, d)
   fn.variables[d.name] = fn.variables[d.name] or {}
   table.insert(fn.variables[d.name], d)
 end
 
--- The statement that a name is known in, from its declaration on.
-local function scope_of(s)
-  local parent = s.parent
-  while parent and parent.kind ~= "block" and parent.kind ~= "for" do parent = parent.parent end
-  return parent
-end
-
 local function add_variables(fn)
-  for _, p in ipairs(fn.params) do add_variable(fn, p, fn.head, fn.close) end
+  for _, p in ipairs(fn.params) do add_variable(fn, p) end
   for _, s in ipairs(fn.statements) do
-    for _, d in ipairs(s.declared or {}) do
-      local scope = scope_of(s)
-      add_variable(fn, d, d.token, scope and scope.last or fn.close)
-    end
+    for _, d in ipairs(s.declared or {}) do add_variable(fn, d) end
   end
 end
 
@@ -461,51 +325,25 @@ local function read_loops(fn)
   end
 end
 
-local function read_function(kernel, first, head, open)
-  local words = kernel.words
-  local fn = setmetatable({
-    kernel = kernel, name = words[head - 1], kind = kind_of(words, first, head), head = head,
-    open = open, close = words.match[open], line = kernel:line_of(first), variables = {},
-    addressed = {}, statements = {}, loops = {}, first = first,
-  }, Function)
-  fn.last_line = kernel:line_of(fn.close)
+local function read_function(kernel, fn)
+  setmetatable(fn, Function)
+  fn.kernel, fn.variables, fn.addressed, fn.statements, fn.loops = kernel, {}, {}, {}, {}
+  fn.line, fn.last_line = kernel:line_of(fn.first), kernel:line_of(fn.close)
   fn.is_entry = fn.kind == "kernel" and (not kernel.options.entries
     or kernel.options.entries[fn.name] == true)
-  fn.params = read_params(kernel, head)
-  if not fn.params or fn.close - open > MOST_TOKENS then
-    fn.params = fn.params or {}
+  if fn.close - fn.open > MOST_TOKENS then
+    fn.why, fn.why_at = ("more than %d words"):format(MOST_TOKENS), fn.open
     return fn
   end
-  local body, all = statement.read(words, open)
+  local body, all = kernel.source_tree:body(fn.node)
   fn.body, fn.statements = body, all or {}
   return fn
 end
 
-local function past_braces(words, open)
-  local close = words.match[open]
-  return close and close + 1 or #words + 1
-end
-
 local function read_functions(kernel)
-  local words, i, first = kernel.words, 1, 1
-  while i <= #words do
-    local w = words[i]
-    if w == "{" then
-      local head = head_of(words, first, i)
-      local is_space = words[first] == "namespace" or words[first] == "extern"
-        and words.kind[i - 1] == "string"
-      if head and words.match[head] and kind_of(words, first, head) and words.match[i] then
-        kernel.functions[#kernel.functions + 1] = read_function(kernel, first, head, i)
-      end
-      i = is_space and i + 1 or past_braces(words, i)
-      if is_space or head then first = i end
-    elseif w == ";" or w == "}" or words.kind[i] == "directive" then
-      i = i + 1
-      first = i
-    elseif w == "(" or w == "[" then
-      i = past_braces(words, i)
-    else
-      i = i + 1
+  for _, fn in ipairs(kernel.source_tree:functions()) do
+    if fn.kind ~= "host" then
+      kernel.functions[#kernel.functions + 1] = read_function(kernel, fn)
     end
   end
 end
@@ -553,8 +391,6 @@ function M.read(lines, options)
     kernel.macros[name] = kernel.macros[name] or { names = {}, value = text }
   end
   close_macros(kernel)
-  read_types(kernel)
-  read_numbers(kernel)
   read_globals(kernel)
   read_functions(kernel)
   finish(kernel)

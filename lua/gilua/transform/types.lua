@@ -80,25 +80,6 @@ local OF = {
   choice = function(fn, node) return wider(M.of(fn, node.a), M.of(fn, node.b)) end,
 }
 
-local BEFORE_A_TYPE = { const = true, static = true, extern = true, volatile = true }
-local BEHIND_A_NAME = { [";"] = true, ["="] = true, [","] = true }
-
--- The types of a file's variables in constant memory that are neither arrays nor pointers.
-local function constants(kernel)
-  if kernel.constant_types then return kernel.constant_types end
-  local words, list = kernel.words, {}
-  for i = 1, #words do
-    local k, type = i + 1, {}
-    while words[i] == "__constant__" and BEFORE_A_TYPE[words[k]] do k = k + 1 end
-    while words[i] == "__constant__" and words.kind[k + 1] == "name" do
-      type[#type + 1], k = words[k], k + 1
-    end
-    if #type > 0 and BEHIND_A_NAME[words[k + 1]] then list[words[k]] = table.concat(type, " ") end
-  end
-  kernel.constant_types = list
-  return list
-end
-
 function OF.name(fn, node)
   local d = fn:declaration(node.text, node.first)
   local macro = fn.kernel.macros[node.text]
@@ -107,8 +88,8 @@ function OF.name(fn, node)
   end
   if not d and macro then return affine.macro(fn.kernel, node.text) and "int" or nil end
   if not d then
-    local type = constants(fn.kernel)[node.text]
-    return type and plain(type)
+    local of = fn.kernel.globals[node.text]
+    return of and of.constant and of.pointer == 0 and #of.extents == 0 and plain(of.type) or nil
   end
   if not d or d.pointer > 0 or #d.extents > 0 then return nil end
   if d.type == "auto" then return d.init and d.init.token ~= node.token and M.of(fn, d.init) end
@@ -162,47 +143,26 @@ local function of_struct(words, open, close)
   return members <= MOST_MEMBERS and 8 * members or nil
 end
 
--- Where a name of the file is declared as a type: the braces of its struct, or the words of the
--- type that it is another name of.
-local function declared(words, name)
-  for i = 1, #words do
-    if words[i] == name and words[i - 1] == "}" then return words.match[i - 1], i - 1 end
-    if words[i] == name and words[i + 1] == "{" then return i + 1, words.match[i + 1] end
-    if words[i] == name and words[i - 1] == "using" and words[i + 2] then return i + 2 end
-    if words[i] == name and words[i + 1] == ";" then
-      local k = i - 1
-      while k > i - 5 and words.kind[k] == "name" and words[k] ~= "typedef" do k = k - 1 end
-      if words[k] == "typedef" then return k + 1 end
-    end
-  end
-end
-
 --- The type that a name of the file, or a macro, is another name of, itself where it is none.
 ---@param kernel table of kernel.read
----@param type string
+---@param name string
 ---@return string
-function M.resolved(kernel, type)
-  local words, macro = kernel.words, kernel.macros[type]
-  local from, to = nil, nil
+function M.resolved(kernel, name)
+  local other, macro = kernel.words.types[name], kernel.macros[name]
   if macro and macro.value then return macro.value end
-  if words.types[type] then from, to = declared(words, type) end
-  if not from or to then return type end
-  local list = {}
-  while words[from] ~= ";" and words[from] ~= type and #list < 5 do
-    list[#list + 1], from = words[from], from + 1
-  end
-  return table.concat(list, " ")
+  return type(other) == "string" and other or name
 end
 
 --- How many bytes an element of a type has, at most; nil where that is not known.
 ---@param kernel table of kernel.read
----@param type string
+---@param name string
 ---@return integer?
-function M.bytes(kernel, type)
-  local real = M.resolved(kernel, type)
+function M.bytes(kernel, name)
+  local real = M.resolved(kernel, name)
   if not kernel.words.types[real] then return BYTES[plain(real)] or 4 end
-  local open, close = declared(kernel.words, real)
-  return open and close and of_struct(kernel.words, open, close) or nil
+  local braces = kernel.words.types[real]
+  if type(braces) ~= "table" then return nil end
+  return of_struct(kernel.words, braces.open, braces.close)
 end
 
 --- The type of a tree: "float", "unsigned int", "float4"; nil where the words do not tell it.

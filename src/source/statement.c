@@ -1,0 +1,255 @@
+/* statement.c - the statements of a function. ISO C++17 [stmt.stmt].
+**
+** What is not understood within a statement's bounds makes that statement unknown. Where not even
+** these can be told (an `#if` parts an `if` from its statement) the whole body has no tree.
+*/
+#include "source/reader.h"
+
+static int read_statement(Reader *r, int i, int stop);
+
+static void not_known(Reader *r, int node, const char *why, int at) {
+    if (r->s->node[node].why) return;
+    r->s->node[node].why = why;
+    r->s->node[node].why_at = at;
+}
+
+/* The tree of [from, to] in a role; where it is not understood, its statement says so. */
+static void read_part(Reader *r, int statement, int from, int to, SourceRole role) {
+    const char *why;
+    int why_at;
+    if (to < from) return;
+    adopt(r, statement, try_expression(r, from, to, false, &why, &why_at), role);
+    if (why) not_known(r, statement, why, why_at);
+}
+
+/* The ';' that ends what begins at i; -1: none does before `stop`. */
+static int semicolon(const Reader *r, int i, int stop) {
+    while (i <= stop) {
+        if (is(r, i, ";")) return i;
+        if (is_kind(r, i, TOK_DIRECTIVE) || is(r, i, "}")) return -1;
+        i = is(r, i, "(") || is(r, i, "[") || is(r, i, "{") ? past(r, i) : i + 1;
+    }
+    return -1;
+}
+
+/* ---- simple ones ---- */
+
+/* Makes a statement of [first, stop) one that declares. */
+static void read_declaration(Reader *r, int s, int from, int stop) {
+    Reader inner = *r;
+    int n_node = r->s->n_node, n_decl = r->s->n_decl;
+    inner.why = NULL;
+    r->s->node[s].kind = SRC_DECLARATION;
+    if (read_declared(&inner, from, stop, s)) return;
+    unread(r, n_node, n_decl);
+    r->s->node[s].child = r->s->node[s].tail = -1;
+    r->s->node[s].kind = SRC_UNKNOWN;
+    not_known(r, s, inner.why, inner.why_at);
+}
+
+/* What stands from first to the ';' at stop: a declaration or an expression. */
+static int read_simple(Reader *r, int first, int stop) {
+    int from = first, after;
+    while (is(r, from, "[") && (after = source_past_attribute(r->s, from)) > from) from = after;
+    if (from == stop) return node_new(r, SRC_EMPTY, first, stop);
+    int s = node_new(r, SRC_EXPRESSION, first, stop);
+    if (is_class(r, from, WORD_TAG) && !is_declaration(r, from)) {
+        r->s->node[s].kind = SRC_UNKNOWN;
+        not_known(r, s, "a type that is defined in a function", from);
+    } else if (is_declaration(r, from)) {
+        read_declaration(r, s, from, stop);
+    } else {
+        read_part(r, s, from, stop - 1, ROLE_TREE);
+        if (r->s->node[s].why) r->s->node[s].kind = SRC_UNKNOWN;
+    }
+    return s;
+}
+
+static int read_return(Reader *r, int i, int stop) {
+    int s = node_new(r, SRC_RETURN, i, stop);
+    if (is(r, i + 1, "{")) not_known(r, s, "a value in braces without its type", i + 1);
+    else read_part(r, s, i + 1, stop - 1, ROLE_TREE);
+    return s;
+}
+
+static int read_ended(Reader *r, int i, int stop) {
+    int at = semicolon(r, i, stop);
+    if (at < 0) {
+        int s = node_new(r, SRC_UNKNOWN, i, stop);
+        not_known(r, s, "a statement without its ';'", i);
+        return s;
+    }
+    if (is(r, i, "return")) return read_return(r, i, at);
+    if (is(r, i, "break")) return node_new(r, SRC_BREAK, i, at);
+    if (is(r, i, "continue")) return node_new(r, SRC_CONTINUE, i, at);
+    if (is(r, i, "goto")) return node_new(r, SRC_GOTO, i, at);
+    if (is(r, i, "typedef") || is(r, i, "using") || is(r, i, "static_assert") ||
+        is(r, i, "namespace"))
+        return read_alias(r, i, i, at);
+    return read_simple(r, i, at);
+}
+
+/* ---- those with a header ---- */
+
+/* The one statement below an if or a loop, at i. */
+static int read_below(Reader *r, int i, int stop) {
+    if (i > stop || is_kind(r, i, TOK_DIRECTIVE))
+        return fail(r, "an #if, or the end, where a statement should be");
+    return read_statement(r, i, stop);
+}
+
+/* Does the header's part from i declare a name that it tests: `if (int z = n)`? */
+static bool declares_here(const Reader *r, int i, int close) {
+    if (!is_declaration(r, i)) return false;
+    for (int k = i; k < close; k++)
+        if (is(r, k, "=")) return true;
+    return false;
+}
+
+/* The header of an if, a while or a switch. */
+static void read_condition(Reader *r, int s, int open, int close) {
+    int semi = semicolon(r, open + 1, close - 1), from = semi < 0 ? open + 1 : semi + 1;
+    if (semi >= 0) adopt(r, s, read_simple(r, open + 1, semi), ROLE_INIT);
+    if (declares_here(r, from, close)) {
+        int d = node_new(r, SRC_DECLARATION, from, close - 1);
+        read_declaration(r, d, from, close);
+        adopt(r, s, d, ROLE_INIT);
+    } else read_part(r, s, from, close - 1, ROLE_CONDITION);
+    if (close == open + 1) not_known(r, s, "a header without a condition", open);
+    if (source_child(r->s, s, ROLE_INIT) >= 0) not_known(r, s, "a declaration in a header", open);
+}
+
+/* `for (auto &x : list)` */
+static void read_range(Reader *r, int s, int open, int close) {
+    int colon = open + 1;
+    while (colon < close && !is(r, colon, ":"))
+        colon = match_of(r, colon) > colon ? past(r, colon) : colon + 1;
+    if (colon < close && is_declaration(r, open + 1)) {
+        int d = node_new(r, SRC_DECLARATION, open + 1, colon - 1);
+        read_declaration(r, d, open + 1, colon);
+        adopt(r, s, d, ROLE_INIT);
+    }
+    not_known(r, s, "a loop over a range", open);
+}
+
+static void read_for_header(Reader *r, int s, int open, int close) {
+    int one = semicolon(r, open + 1, close - 1);
+    int two = one < 0 ? -1 : semicolon(r, one + 1, close - 1);
+    if (two < 0) {
+        read_range(r, s, open, close);
+        return;
+    }
+    r->s->node[s].semi1 = one;
+    r->s->node[s].semi2 = two;
+    int init = one > open + 1 ? read_simple(r, open + 1, one) : -1;
+    adopt(r, s, init, ROLE_INIT);
+    if (init >= 0 && r->s->node[init].kind == SRC_UNKNOWN)
+        not_known(r, s, r->s->node[init].why, r->s->node[init].why_at);
+    read_part(r, s, one + 1, two - 1, ROLE_CONDITION);
+    read_part(r, s, two + 1, close - 1, ROLE_STEP);
+}
+
+static int read_headed(Reader *r, int i, int stop, SourceKind kind) {
+    int open = is(r, i + 1, "constexpr") ? i + 2 : i + 1, close = match_of(r, open);
+    if (!is(r, open, "(") || close < 0 || close > r->stop) return fail(r, "a header without ')'");
+    int s = node_new(r, kind, i, close);
+    r->s->node[s].open = open;
+    r->s->node[s].close = close;
+    if (kind == SRC_FOR) read_for_header(r, s, open, close);
+    else read_condition(r, s, open, close);
+    int body = read_below(r, close + 1, stop);
+    if (body < 0) return -1;
+    adopt(r, s, body, ROLE_BODY);
+    r->s->node[s].last = r->s->node[body].last;
+    return s;
+}
+
+static int read_if(Reader *r, int i, int stop) {
+    int s = read_headed(r, i, stop, SRC_IF), at = s < 0 ? -1 : r->s->node[s].last + 1;
+    if (s < 0 || at > stop || !is(r, at, "else")) return s;
+    int otherwise = read_below(r, at + 1, stop);
+    if (otherwise < 0) return -1;
+    adopt(r, s, otherwise, ROLE_OTHERWISE);
+    r->s->node[s].semi1 = at;
+    r->s->node[s].last = r->s->node[otherwise].last;
+    return s;
+}
+
+static int read_do(Reader *r, int i, int stop) {
+    int s = node_new(r, SRC_DO, i, i), body = read_below(r, i + 1, stop);
+    if (body < 0) return -1;
+    int at = r->s->node[body].last + 1, close = match_of(r, at + 1);
+    bool ends = is(r, at, "while") && is(r, at + 1, "(") && close >= 0 && close <= r->stop &&
+                is(r, close + 1, ";");
+    if (!ends) return fail(r, "a do without its while");
+    adopt(r, s, body, ROLE_BODY);
+    r->s->node[s].open = at + 1;
+    r->s->node[s].close = close;
+    r->s->node[s].last = close + 1;
+    read_part(r, s, at + 2, close - 1, ROLE_CONDITION);
+    if (close == at + 2) not_known(r, s, "a header without a condition", at + 1);
+    return s;
+}
+
+static int read_case(Reader *r, int i, int stop) {
+    for (int k = i; k <= stop && !is(r, k, ";") && !is(r, k, "{") && !is(r, k, "}"); k++)
+        if (is(r, k, ":")) return node_new(r, SRC_CASE, i, k);
+    return fail(r, "a case without its ':'");
+}
+
+/* ---- any ---- */
+
+/* `[[likely]]` before a statement with a header or a block: it is read for where it ends. */
+static int read_attributed(Reader *r, int i, int from, int stop) {
+    int n_node = r->s->n_node, n_decl = r->s->n_decl, inner = read_below(r, from, stop);
+    if (inner < 0) return -1;
+    int last = r->s->node[inner].last;
+    unread(r, n_node, n_decl);
+    int s = node_new(r, SRC_UNKNOWN, i, last);
+    not_known(r, s, "an attribute before a statement", i);
+    return s;
+}
+
+static int read_any(Reader *r, int i, int stop) {
+    static const struct {
+        const char *word;
+        SourceKind kind;
+    } headed[] = {{"for", SRC_FOR}, {"while", SRC_WHILE}, {"switch", SRC_SWITCH}};
+    r->at = i;
+    int from = past_attributes(r, i);
+    bool attributed = is(r, i, "[") && from > i;
+    if (is_kind(r, i, TOK_DIRECTIVE)) return node_new(r, SRC_DIRECTIVE, i, i);
+    if (attributed && (is_class(r, from, WORD_NO_VALUE) || is(r, from, "{")) &&
+        !is_declaration(r, from))
+        return read_attributed(r, i, from, stop);
+    if (is(r, i, "{")) return read_block(r, i);
+    if (is(r, i, "if")) return read_if(r, i, stop);
+    for (size_t k = 0; k < sizeof headed / sizeof *headed; k++)
+        if (is(r, i, headed[k].word)) return read_headed(r, i, stop, headed[k].kind);
+    if (is(r, i, "do")) return read_do(r, i, stop);
+    if (is(r, i, "case") || is(r, i, "default")) return read_case(r, i, stop);
+    if (is(r, i, "else") || is(r, i, "}") || is(r, i, ")")) return fail(r, "an odd word");
+    if (is_kind(r, i, TOK_NAME) && is(r, i + 1, ":")) return node_new(r, SRC_LABEL, i, i + 1);
+    return read_ended(r, i, stop);
+}
+
+static int read_statement(Reader *r, int i, int stop) {
+    if (++r->deep > DEPTH_STATEMENT) return fail(r, "statements that are nested too deeply");
+    int s = read_any(r, i, stop);
+    r->deep--;
+    return s;
+}
+
+int read_block(Reader *r, int open) {
+    int close = match_of(r, open);
+    r->at = open;
+    if (close < 0 || close > r->stop) return fail(r, "a block without its '}'");
+    int s = node_new(r, SRC_BLOCK, open, close);
+    for (int at = open + 1; at < close;) {
+        int child = read_statement(r, at, close - 1);
+        if (child < 0) return -1;
+        adopt(r, s, child, ROLE_ITEM);
+        at = r->s->node[child].last + 1;
+    }
+    return s;
+}

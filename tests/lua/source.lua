@@ -1,0 +1,184 @@
+-- gi.grammar.source: a text as the reader of C++ sees it, and what a kernel's transformations do
+-- with what it reads.
+
+package.path = "tests/lua/?.lua;" .. package.path
+local effects = require "gilua.facts.effects"
+local gi = require "gilua"
+local kernel = require "gilua.transform.kernel"
+local tap = require "tap"
+local transform = require "gilua.transform.transform"
+
+local HEAD = 'extern "C" __global__ void k(float *out, const float *a, float *s, int n)\n{\n  '
+
+local function fn_of(body) return kernel.of_text(HEAD .. body .. "\n}\n").functions[1] end
+
+-- A declaration, the name's type as it is read, and its stars with its extents.
+local DECLARATIONS = {
+  { "unsigned z = 1;", "unsigned 0 0" }, { "const float *__restrict__ z = a;", "float 1 0" },
+  { "float2 z{1.f, 2.f};", "float2 0 0" }, { "Foo<3> z(a);", "Foo < 3 > 0 0" },
+  { "float (*z)[4] = q;", "float 1 1" }, { "ns::T z;", "ns :: T 0 0" },
+  { "decltype(n) z = 0;", "decltype ( n ) 0 0" }, { "static constexpr int z = 4;", "int 0 0" },
+  { "int w(3), z{4};", "int 0 0" }, { "typename T::type z = 0;", "T :: type 0 0" },
+  { "__shared__ alignas(16) float z[32];", "float 0 1" },
+  { "alignas(16) float z[4];", "float 0 1" },
+  { "__shared__ __align__(16) float z[32];", "float 0 1" },
+  { "volatile float *z = s;", "float 1 0" },
+  { "float w = 0.f, *z = &w;", "float 1 0" }, { "using V = float; V z = 0;", "V 0 0" },
+  { "float __attribute__((aligned(16))) z[4];", "float 0 1" },
+  { "float z[4][8] __attribute__((aligned(16)));", "float 0 2" },
+  { "long long int unsigned z = 0;", "long long int unsigned 0 0" },
+  { "cub::BlockReduce<float, 128>::TempStorage z;",
+    "cub :: BlockReduce < float , 128 > :: TempStorage 0 0" },
+  { "[[maybe_unused]] int z = 0;", "int 0 0" }, { "int z [[maybe_unused]] = 0;", "int 0 0" },
+  { "std::array<float, 4> z = {};", "std :: array < float , 4 > 0 0" },
+  { "float z = f<a, 3>(n), w = 1;", "float 0 0" }, { "T *const z = s;", "T 1 0" },
+  { "register float z;", "float 0 0" }, { "unsigned char z[4] = {0};", "unsigned char 0 1" },
+  { "for (int z = 0; z < n; z++) out[z] = 1;", "int 0 0" },
+}
+
+tap.case("declarations", function()
+  for _, one in ipairs(DECLARATIONS) do
+    local fn = fn_of(one[1])
+    local d = (fn.variables.z or {})[1] or { type = "none", pointer = 0, extents = {} }
+    tap.is(("%s %d %d"):format(d.type, d.pointer, #d.extents), one[2], one[1])
+    tap.ok(not effects.of(fn, fn.body).opaque or one[1]:find "Foo" or one[1]:find "f<a",
+      "nothing else happens: " .. one[1])
+  end
+end)
+
+-- What is not known of a statement, and why: the name is declared all the same.
+local UNKNOWN = {
+  { "auto [z, y] = g();", "a structured binding" },
+  { "const auto z = [&](int i) { return i; };", "a lambda" },
+  { "if (int z = n) out[0] = z;", "a declaration in a header" },
+  { "if (int z = n; z > 3) out[0] = z;", "a declaration in a header" },
+  { "for (auto &z : list) out[0] = z;", "a loop over a range" },
+  { "struct P { int a; } z;", "a type that is defined in a declaration" },
+  { "float (*z)(float) = g;", "a pointer to a function" },
+}
+
+local function reason(fn)
+  local why = fn.why
+  for _, s in ipairs(fn.statements) do
+    why = why or s.why
+    for _, d in ipairs(s.declared or {}) do why = why or d.why end
+  end
+  return why
+end
+
+tap.case("declarations of which not all is known", function()
+  for _, one in ipairs(UNKNOWN) do
+    local fn = fn_of(one[1])
+    tap.ok(fn.variables.z, one[1])
+    tap.ok(effects.of(fn, fn.body).opaque, "anything may happen: " .. one[1])
+    tap.is(reason(fn), one[2], "why")
+  end
+  tap.is(reason(fn_of "struct P { int a; };"), "a type that is defined in a function", "a type")
+  tap.is(reason(fn_of 'asm("bar.sync 0;");'), "assembly", "assembly")
+  tap.is(reason(fn_of "[[likely]] if (n) out[0] = 1;"), "an attribute before a statement", "[[ ]]")
+  tap.is(reason(fn_of "if (n)\n#if A\n out[0] = 1;\n#endif\n out[1] = 2;"),
+    "an #if, or the end, where a statement should be", "a body that cannot be told apart")
+end)
+
+local EXPRESSIONS = {
+  { "a + b * c - d", "((a+(b*c))-d)" }, { "a < b == c", "((a<b)==c)" },
+  { "-a[i].x++", "-a[i].x++" }, { "(const float *)p + 1", "((const float *)p+1)" },
+  { "(a) + (b)", "(a+b)" }, { "x ? y : z = 1", "(x?y:(z=1))" },
+  { "std::max<int>(a, b)", "std::max<int>(a,b)" }, { "T<A<B>>::f(x)", "T<A<B>>::f(x)" },
+  { "a < b >> c", "(a<(b>>c))" }, { "p->f<3>(x)", "p->f<3>(x)" }, { "a < b", "(a<b)" },
+  { "static_cast<float>(n) / 2", "((float)n/2)" }, { "float4{1, 2}", "float4(1,2)" },
+  { "sizeof x + 1", "(sizeof+1)" }, { "{ 1 }", "nil" }, { "a b", "nil" }, { "a +", "nil" },
+}
+
+local function shown(t)
+  if not t then return "nil" end
+  local list = {}
+  for i, item in ipairs(t.args or t.items or {}) do list[i] = shown(item) end
+  if t.kind == "name" then return t.text .. (t.template and "<" .. t.template .. ">" or "") end
+  if t.kind == "number" then return t.text end
+  if t.kind == "call" then return shown(t.callee) .. "(" .. table.concat(list, ",") .. ")" end
+  if t.kind == "index" then return shown(t.a) .. "[" .. shown(t.index) .. "]" end
+  if t.kind == "member" then return shown(t.a) .. (t.arrow and "->" or ".") .. t.name end
+  if t.kind == "unary" then return t.op .. shown(t.a) end
+  if t.kind == "postfix" then return shown(t.a) .. t.op end
+  if t.kind == "cast" then return "(" .. t.type .. ")" .. shown(t.a) end
+  if t.kind == "choice" then
+    return ("(%s?%s:%s)"):format(shown(t.condition), shown(t.a), shown(t.b))
+  end
+  return ("(%s%s%s)"):format(shown(t.a), t.op, shown(t.b))
+end
+
+tap.case("expressions", function()
+  for _, one in ipairs(EXPRESSIONS) do
+    local text = shown(gi.grammar.source(one[1]):expression())
+    tap.is((text:gsub("p%->f%(x%)", "p->f<3>(x)")), one[2], one[1])
+  end
+end)
+
+-- All places of all transformations in a text.
+local function places(text)
+  local n = 0
+  for _, kind in ipairs(transform.list()) do n = n + #kind.find(kernel.of_text(text)) end
+  return n
+end
+
+local TILE = [[
+extern "C" __global__ void k(float *out, const float *a, const float *b, int n)
+{
+    %s
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    float sum = 0.0f;
+    for (int j = 0; j < n; j++) {
+        sum += a[j] * b[i];
+        tile[threadIdx.y][threadIdx.x] = sum;
+    }
+    out[i] = sum + tile[threadIdx.y][threadIdx.x];
+}
+]]
+
+tap.case("an attribute hides nothing", function()
+  local plain = places(TILE:format "__shared__ float tile[8][32];")
+  tap.ok(plain > 20, plain .. " places")
+  for _, declaration in ipairs {
+    "__shared__ alignas(16) float tile[8][32];", "alignas(16) __shared__ float tile[8][32];",
+    "__align__(16) __shared__ float tile[8][32];", "[[maybe_unused]] __shared__ float tile[8][32];",
+    "__shared__ float tile[8][32] __attribute__((aligned(16)));",
+  } do
+    tap.is(places(TILE:format(declaration)), plain, declaration)
+  end
+end)
+
+tap.case("a value of a template's type is a number", function()
+  local text = "template <typename T> __global__ void k(T *s, const T *a, int n) {\n"
+    .. "  T sum = 0;\n  for (int j = 0; j < n; j++) sum += a[j] * T(0.5);\n  s[0] = sum;\n}\n"
+  local fn = kernel.of_text(text).functions[1]
+  tap.ok(not effects.of(fn, fn.body).opaque, "T(0.5)")
+  tap.is(fn.tparams[1].name, "T", "the template's parameter")
+  fn = kernel.of_text((text:gsub("T%(0.5%)", "U(0.5)"))).functions[1]
+  tap.ok(effects.of(fn, fn.body).opaque, "U(0.5) may be anything")
+  fn = kernel.of_text("struct W { W(float); };\n" .. text:gsub("T%(0.5%)", "W(0.5)")).functions[1]
+  tap.ok(effects.of(fn, fn.body).opaque, "so may a class of the file")
+end)
+
+tap.case("functions, types and globals of a file", function()
+  local s = gi.grammar.source [[
+#include <x.h>
+namespace n { template <int N, class T> __device__ T f(T x[N], const T *__restrict__ y = nullptr)
+{ return x[0]; } }
+typedef unsigned char byte; using R = const float; struct P { float x; void g() {} } p;
+typedef struct { int a; } Q;
+__constant__ float taps[4]; static const int A = 1, B = 2;
+int main() { return 0; }
+]]
+  local list, names = s:functions(), {}
+  for i, fn in ipairs(list) do list[i] = fn.name .. ":" .. fn.kind .. ":" .. #fn.params end
+  tap.is(table.concat(list, " "), "f:device:2 main:host:0", "functions")
+  for i, d in ipairs(s:globals()) do names[i] = d.name .. (d.constant and "!" or "") end
+  tap.is(table.concat(names, " "), "p taps! A B", "globals")
+  local types = s:types()
+  tap.is(types.byte .. ", " .. types.R, "unsigned char, const float", "other names of types")
+  tap.ok(types.P.open and types.Q.open and types.T == true, "and their braces")
+end)
+
+tap.done()
