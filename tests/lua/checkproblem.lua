@@ -43,4 +43,23 @@ tap.case("the tolerance is said, absolute and relative", function()
   tap.has(found("i")[1].text, "largest difference 0 of 0 allowed", "where nothing is allowed")
 end)
 
+tap.case("statements of which nothing is known are told with line and reason", function()
+  local folder = scratch.problem([[
+extern "C" __global__ void k(float *y) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= 100) return;
+  alignas(8) float part[2] = {1.f, 2.f};
+  auto twice = [&](float x) { return 2.f * x; };
+  y[i] = twice(part[0]);
+}
+]], [[{ source = "kernel.cu", kernel = "k", size = 100, block_size_x = 32, args = {
+    { name = "y", type = "f32", count = 100, role = "out" } } }]])
+  local _, value = gi.checkproblem.run(folder, { device = "emu", seed = 1, silent = true })
+  local text = json.encode(value)
+  tap.has(text, "what 2 statements do", "how many")
+  tap.has(text, "    5: a lambda: auto twice", "the first")
+  tap.has(text, "    6: a call of `twice`, which is not known: y[i] = twice(", "the second")
+  tap.ok(not text:find "4: ", "an aligned array is known")
+end)
+
 tap.done()

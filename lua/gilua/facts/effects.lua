@@ -5,7 +5,8 @@
 -- { base (the name that is indexed), root (the array that it points into; nil where that is not
 -- known), indices (trees; nil where not known), read, write, atomic, node, op }. Flags:
 --
---   opaque   something happens that is not known: anything may be read and written
+--   opaque   something happens that is not known: anything may be read and written; `why` says
+--            what it is
 --   barrier  threads wait for each other; memory may change there
 --   warp     lanes exchange values or votes
 --
@@ -87,6 +88,11 @@ end
 
 local see -- (out, node, mode): adds what a node does
 
+-- Something happens that is not known: the first reason is kept.
+local function not_known(out, why)
+  out.opaque, out.why = true, out.why or why
+end
+
 local function add(list, key, value)
   list[key] = list[key] or {}
   table.insert(list[key], value)
@@ -96,7 +102,7 @@ end
 -- known.
 local function see_macro(out, name, token)
   local macro = out.fn.kernel.macros[name]
-  if macro.opaque then out.opaque = true end
+  if macro.opaque then not_known(out, ("the macro `%s` may change something"):format(name)) end
   for _, word in ipairs(macro.names) do
     add(out.reads, word, token)
     local d = out.fn:declaration(word, token)
@@ -127,7 +133,7 @@ end
 local function see_name(out, node, mode)
   local name = node.text
   if out.fn.kernel.macros[name] then
-    if mode ~= "read" then out.opaque = true end
+    if mode ~= "read" then not_known(out, ("the macro `%s` is changed"):format(name)) end
     return see_macro(out, name, node.token)
   end
   if mode ~= "write" then add(out.reads, name, node.token) end
@@ -137,7 +143,9 @@ local function see_name(out, node, mode)
   local is_elsewhere = d and d.reference and not d.parameter and not array
   if is_elsewhere then see_access(out, name, nil, mode, node) end
   if mode == "read" then return end
-  if d and d.reference and not array then out.opaque = true end
+  if d and d.reference and not array then
+    not_known(out, ("`%s` is another name of something"):format(name))
+  end
   if mode == "address" then out.addresses[name] = true end
   add(out.writes, name, node.token)
 end
@@ -244,7 +252,8 @@ end
 local function see_function(out, fn, node)
   local summary = fn:summary()
   see_args(out, node.args)
-  for _, flag in ipairs { "opaque", "barrier", "warp" } do
+  if summary.opaque then not_known(out, ("not all of `%s` is known"):format(fn.name)) end
+  for _, flag in ipairs { "barrier", "warp" } do
     if summary[flag] then out[flag] = true end
   end
   for name in pairs(summary.asks) do out.asks[name] = true end
@@ -272,7 +281,9 @@ local function see_collective(out, node)
   local fn = op and op.kind == "name" and out.fn.kernel.by_name[op.text]
   local summary = fn and fn:summary()
   local is_known = summary and not summary.opaque and #summary.globals == 0
-  if #node.args > 3 or op and not is_plain and not is_known then out.opaque = true end
+  if #node.args > 3 or op and not is_plain and not is_known then
+    not_known(out, "the operation of a collective is not known")
+  end
   out.warp = true
 end
 
@@ -284,7 +295,9 @@ local function see_call(out, node)
     local method = group_method(node.callee)
     see(out, node.callee.kind == "member" and node.callee.a or node.callee, "read")
     see_args(out, node.args)
-    out.opaque = out.opaque or not method
+    if not method then
+      not_known(out, ("a call of `%s`, which is not known"):format(node.callee.name or "("))
+    end
     out.warp, out.barrier = out.warp or method ~= nil, out.barrier or method == "sync"
   elseif COLLECTIVES[name:match "^cg::([%w_]+)$" or name:match "^cooperative_groups::([%w_]+)$"]
     and node.args[1] then
@@ -317,7 +330,9 @@ local function see_call(out, node)
     see_function(out, fn, node)
   else
     see_args(out, node.args)
-    if not M.is_pure(name) and not makes_number(out.fn, node) then out.opaque = true end
+    if not M.is_pure(name) and not makes_number(out.fn, node) then
+      not_known(out, ("a call of `%s`, which is not known"):format(name))
+    end
   end
 end
 
@@ -364,14 +379,14 @@ end
 function see(out, node, mode)
   if mode ~= "read" and (node.kind == "call" or node.kind == "binary")
     and not see_place(out, node, mode) then
-    out.opaque = true
+    not_known(out, "what an expression gives is changed")
   end
   SEE[node.kind](out, node, mode)
 end
 
 local function see_declared(out, s)
   for _, d in ipairs(s.declared) do
-    if d.unknown_init then out.opaque = true end
+    if d.unknown_init then not_known(out, d.why) end
     local is_elsewhere = d.reference and not d.const and not M.element_of(out.fn, d)
     if d.init then see(out, d.init, is_elsewhere and "address" or "read") end
     for _, extent in ipairs(d.extents) do
@@ -383,7 +398,9 @@ local function see_declared(out, s)
 end
 
 local function see_statement(out, s)
-  if s.kind == "unknown" or s.unknown or s.unknown_header or s.ranged then out.opaque = true end
+  if s.kind == "unknown" or s.unknown or s.unknown_header or s.ranged then
+    not_known(out, s.why)
+  end
   if s.kind == "declaration" then see_declared(out, s) end
   if s.tree then see(out, s.tree, "read") end
   if s.condition then see(out, s.condition, "read") end

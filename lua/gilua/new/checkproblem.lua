@@ -238,6 +238,17 @@ local function transformations(c, g)
   c.found:add { "ok", "transformations", table.concat(list, ", "), figures = figures }
 end
 
+-- Statements around which no transformation can change anything, for nothing is known of them.
+local function not_known(c, g)
+  local list = g:opaque()
+  if #list == 0 then return end
+  c.found:add { "!!", "not known", ("what %d statements do, so transformations leave alone what "
+    .. "stands around them:"):format(#list),
+    advice = some_lines(list, function(s)
+      return ("%5d: %s: %s"):format(s.line, s.why, g:line(s.line):match("^%s*(.-)%s*$"))
+    end), figures = { { "statements", #list } } }
+end
+
 -- The folder that parts of other functions may come from.
 local function donors(c)
   local given = c.problem.donors
@@ -267,6 +278,7 @@ local function space(c)
     progress.grouped(n), table.concat(list, ", ")), figures = { { "genes", n } } }
   donors(c)
   transformations(c, g)
+  not_known(c, g)
   local settings = {}
   for _, p in ipairs(c.problem.parameters) do
     settings[#settings + 1] = p.switch and p.name or ("%s (%d)"):format(p.name, #(p.values or {}))

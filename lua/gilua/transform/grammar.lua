@@ -11,6 +11,7 @@ local donors_of = require "gilua.transform.donors"
 local gene = require "gilua.transform.gene"
 local genomes = require "gilua.search.genome"
 local kernels = require "gilua.transform.kernel"
+local opaque = require "gilua.facts.opaque"
 local launch = require "gilua.transform.launch"
 local lines = require "gilua.transform.lines"
 local transform = require "gilua.transform.transform"
@@ -304,6 +305,10 @@ end
 
 --------------------------------------------------------------------------------------------------
 -- What can be drawn
+
+--- The statements of the unmodified source of which nothing is known (gilua.facts.opaque).
+---@return { line: integer, why: string }[]
+function Grammar:opaque() return opaque.of(analysis(self, pristine(self))) end
 
 --- Where transformations can be made on the unmodified source: of each kind with any, { name, doc,
 --- eases, donated, times, counts, places = { { line, args, gene, score }, … } }; score: of those
