@@ -83,12 +83,28 @@ static bool is_top_level(const Tree *t, const Decl *d) {
     return scope == 0;
 }
 
-static void add_name(const char ***list, int *n, const char *name) {
-    for (int i = 0; i < *n; i++)
-        if (strcmp((*list)[i], name) == 0) return;
-    *list = gi_realloc((void *)*list, (size_t)(*n + 2) * sizeof **list);
-    (*list)[(*n)++] = name;
-    (*list)[*n] = NULL;
+/* Texts, NULL-ended; `has` tells by number which of the file's names are among them. */
+typedef struct NameList {
+    const char **v;
+    int n;
+    NameSet has;
+} NameList;
+
+static void add_text(NameList *l, const char *text) {
+    l->v = gi_realloc((void *)l->v, (size_t)(l->n + 2) * sizeof *l->v);
+    l->v[l->n++] = text;
+    l->v[l->n] = NULL;
+}
+
+static void add_name(const Tree *t, NameList *l, int name) {
+    if (name_set_add(&l->has, name)) add_text(l, t->names.text[name]);
+}
+
+/* Adds a name that need not be one of the file's. */
+static void add_own_name(const Tree *t, NameList *l, const char *text) {
+    int name = names_find(&t->names, text);
+    if (name < 0) add_text(l, text);
+    else add_name(t, l, name);
 }
 
 /* Is a name called at a token: `f(`, but for `x.f(`, `A::f(` and the declaration `int f(`? */
@@ -144,26 +160,28 @@ static bool *find_foreign(const Tree *t) {
 
 static void find_names(Grammar *g) {
     const Tree *t = &g->tree;
-    int n = 0, kernels = 0;
+    NameList names = {.v = gi_alloc(sizeof *g->names)}, kernels = {.v = gi_alloc(sizeof *g->names)};
     bool *foreign = find_foreign(t);
-    g->names = gi_alloc(sizeof *g->names);
-    g->kernels = gi_alloc(sizeof *g->kernels);
     for (int i = 0; i < t->n_decl; i++)
         if (is_top_level(t, &t->decl[i]) && !foreign[t->decl[i].name])
-            add_name(&g->names, &n, t->names.text[t->decl[i].name]);
+            add_name(t, &names, t->decl[i].name);
     free(foreign);
     if (g->options.open_loops) {
-        add_name(&g->names, &n, "gilua_loop_overrun");
-        add_name(&g->names, &n, "gilua_loop_limit");
+        add_own_name(t, &names, "gilua_loop_overrun");
+        add_own_name(t, &names, "gilua_loop_limit");
     }
-    add_name(&g->names, &n, "gilua_spans");
-    add_name(&g->names, &n, "GiluaClock");
+    add_own_name(t, &names, "gilua_spans");
+    add_own_name(t, &names, "GiluaClock");
     for (int i = 0; i < t->n_node; i++) {
         if (t->node[i].kind != NODE_FUNCTION || t->node[i].name < 0 || !grammar_is_kernel(g, i))
             continue;
-        add_name(&g->kernels, &kernels, t->names.text[t->node[i].name]);
-        add_name(&g->names, &n, t->names.text[t->node[i].name]); /* one in a namespace too */
+        add_name(t, &kernels, t->node[i].name);
+        add_name(t, &names, t->node[i].name); /* one in a namespace too */
     }
+    g->names = names.v;
+    g->kernels = kernels.v;
+    name_set_free(&names.has);
+    name_set_free(&kernels.has);
 }
 
 /* The first kernel of the options that is not in the source, with its length; NULL: all are. */
@@ -268,6 +286,8 @@ void grammar_free(Grammar *g) {
         free(g->loop[i].counter.v);
     }
     for (int i = 0; i < g->tree.n_lines; i++) free(g->line_text[i]);
+    spots_free(&g->named);
+    spots_free(&g->changed);
     free(g->loop);
     free(g->line_text);
     free(g->line_rule);

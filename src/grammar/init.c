@@ -21,15 +21,6 @@ static const char *const other_words[] = {"static", "extern", "constexpr", "thre
 static const char *const header_words[] = {"half",        "__half",        "half2", "__half2",
                                            "nv_bfloat16", "__nv_bfloat16", "dim3",  NULL};
 
-/* Does class `name` name a constructor? */
-static bool has_constructor(const Tree *t, int name) {
-    for (int i = 0; i < t->n_node; i++) {
-        if (t->node[i].kind != NODE_CLASS || t->node[i].name != name) continue;
-        for (int k = t->node[i].first; k < t->node[i].last; k++)
-            if (t->tok[k].name == name && tok_is(t, k + 1, "(")) return true;
-    }
-    return false;
-}
 
 static const Decl *type_of_file(const Tree *t, int name) {
     for (int i = t->last_decl[name]; i >= 0; i = t->older_decl[i])
@@ -64,7 +55,7 @@ static Known what_type(const Tree *t, int first, int last) {
         const char *text = t->names.text[name];
         if (tok_in(t, i, header_words) || gi_is_vector_type(text)) known = KNOWN_TYPE;
         else if (type_of_file(t, name))
-            known = has_constructor(t, name) ? KNOWN_CLASS : KNOWN_TYPE;
+            known = t->constructed[name] ? KNOWN_CLASS : KNOWN_TYPE;
     }
     return known;
 }

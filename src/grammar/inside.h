@@ -82,6 +82,7 @@ struct Grammar {
     int *line_rule;         /* the fixed rule of line i + 1 */
     int *config_rule;       /* the DEF rule of configuration entry i, -1 */
     char **line_text;       /* lines without newline */
+    Spots named, changed;   /* where initialisers are rules */
     LoopVars *loop;
     bool *open;             /* by node: a function that may change */
     const char **names, **kernels;

@@ -86,22 +86,19 @@ static void find_counters(const Grammar *g, RuleInfo *info) {
         }
 }
 
-static bool names_macro(const Tree *t, int i) {
-    return t->last_macro[t->tok[i].name] >= 0;
-}
-
 /* What becomes of an initialised variable from its declaration to the end of its scope. made_of:
 ** what the initialiser uses. */
 static void find_life(const Grammar *g, RuleInfo *info, const Uses *made_of) {
     const Tree *t = &g->tree;
     const Decl *d = &t->decl[info->own];
     const Node *scope = &t->node[d->scope];
-    const NameSet own = {.v = (int[]){d->name}, .n = 1};
-    info->steady = !tree_assigns(t, info->last, scope->last, &own) &&
-                   !tree_assigns(t, info->last, scope->last, &made_of->used);
-    for (int i = info->last; i < scope->last; i++)
-        if (t->tok[i].kind == TOK_NAME && (t->tok[i].name == d->name || names_macro(t, i)))
-            info->last_use = i;
+    int use = spots_before(&g->named, d->name, scope->last);
+    int macro = spots_before(&g->named, t->names.n, scope->last);
+    info->steady = spots_before(&g->changed, d->name, scope->last) < info->last;
+    for (int i = 0; i < made_of->used.n && info->steady; i++)
+        info->steady = spots_before(&g->changed, made_of->used.v[i], scope->last) < info->last;
+    if (macro > use) use = macro;
+    if (use >= info->last) info->last_use = use;
 }
 
 void grammar_rule_meaning(Grammar *g, int rule) {

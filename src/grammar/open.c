@@ -1,6 +1,7 @@
 /* open.c - which functions may change, the names of the file, and what governs its loops. */
 #include "grammar/inside.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 void int_push(IntList *l, int value) {
@@ -43,17 +44,42 @@ bool grammar_is_device(const Grammar *g, int f) {
     return grammar_is_kernel(g, f) || head_has(g, f, "__device__", "device");
 }
 
-/* Opens the functions that f names, and those that they name. */
-static void open_callees(Grammar *g, int f) {
+/* The device functions that are no kernels, by name: chains of nodes; -1 ends them. */
+typedef struct Callees {
+    int *first, *next; /* by name, by node */
+} Callees;
+
+static Callees find_callees(const Grammar *g) {
     const Tree *t = &g->tree;
-    Uses u = {0};
-    g->open[f] = true;
-    tree_uses(t, t->node[f].head, t->node[f].last, &u);
+    Callees c = {gi_alloc((size_t)t->names.n * sizeof(int) + 1),
+                 gi_alloc((size_t)t->n_node * sizeof(int))};
+    for (int i = 0; i < t->names.n; i++) c.first[i] = -1;
     for (int i = 0; i < t->n_node; i++) {
         const Node *n = &t->node[i];
-        if (n->kind == NODE_FUNCTION && !g->open[i] && n->name >= 0 &&
-            name_set_has(&u.used, n->name) && grammar_is_device(g, i) && !grammar_is_kernel(g, i))
-            open_callees(g, i);
+        if (n->kind != NODE_FUNCTION || n->name < 0 || grammar_is_kernel(g, i) ||
+            !grammar_is_device(g, i))
+            continue;
+        c.next[i] = c.first[n->name];
+        c.first[n->name] = i;
+    }
+    return c;
+}
+
+/* Opens function f, and lists it where it was closed. */
+static void open_function(Grammar *g, int f, IntList *opened) {
+    if (!g->open[f]) int_push(opened, f);
+    g->open[f] = true;
+}
+
+/* Opens the functions of the names that function f uses. Each name's are opened once. */
+static void open_callees(Grammar *g, int f, Callees *c, IntList *opened) {
+    const Tree *t = &g->tree;
+    Uses u = {0};
+    tree_uses(t, t->node[f].head, t->node[f].last, &u);
+    for (int k = 0; k < u.used.n; k++) {
+        int *first = &c->first[u.used.v[k]];
+        for (int i = *first; i >= 0; i = c->next[i]) open_function(g, i, opened);
+        *first = -1;
     }
     uses_free(&u);
 }
@@ -68,6 +94,7 @@ static bool is_listed(const char *list, const char *name) {
 
 void grammar_find_open(Grammar *g) {
     const Tree *t = &g->tree;
+    IntList opened = {0};
     g->open = gi_alloc((size_t)t->n_node);
     for (int i = 0; i < t->n_node; i++) {
         if (t->node[i].kind != NODE_FUNCTION) continue;
@@ -75,8 +102,13 @@ void grammar_find_open(Grammar *g) {
                                       : t->node[i].name >= 0 && grammar_is_kernel(g, i) &&
                                             is_listed(g->options.kernel,
                                                       t->names.text[t->node[i].name]))
-            open_callees(g, i);
+            open_function(g, i, &opened);
     }
+    Callees callees = find_callees(g);
+    for (int i = 0; i < opened.n; i++) open_callees(g, opened.v[i], &callees, &opened);
+    free(callees.first);
+    free(callees.next);
+    free(opened.v);
 }
 
 /* ---- loops ---- */

@@ -27,9 +27,9 @@ static void add_param(OutlineParam **list, int *n, const Tree *t, const Decl *d)
 
 /* Parameters are in the order they were declared in; those before the head are a template's. */
 static void add_params(const Tree *t, int node, OutlineItem *item) {
-    for (int i = 0; i < t->n_decl; i++) {
+    for (int i = t->first_here[node]; i >= 0; i = t->next_here[i]) {
         const Decl *d = &t->decl[i];
-        if (d->scope != node || d->kind == DECL_FUNCTION) continue;
+        if (d->kind == DECL_FUNCTION) continue;
         if (d->at < t->node[node].head) add_param(&item->tparam, &item->n_tparams, t, d);
         else if (d->at < t->node[node].head_end) add_param(&item->param, &item->n_params, t, d);
     }
@@ -51,13 +51,15 @@ static OutlineItem *add_item(Outline *o, const Tree *t, int first, int last) {
     return item;
 }
 
-/* The node of a function, class or namespace that begins at a token of `parent`; -1. */
-static int node_at(const Tree *t, int token, int parent) {
-    for (int i = parent + 1; i < t->node[parent].end; i++) {
-        const Node *n = &t->node[i];
+/* The node of a function, class or namespace that begins at a token of `parent`; -1. *child: where
+** to look, of the children of `parent`; those that begin before the token are passed. */
+static int node_at(const Tree *t, int token, int parent, int *child) {
+    for (; *child < t->node[parent].end && t->node[*child].first <= token;
+         *child = t->node[*child].end) {
+        const Node *n = &t->node[*child];
         bool is_item = n->kind == NODE_FUNCTION || n->kind == NODE_CLASS ||
                        n->kind == NODE_NAMESPACE;
-        if (n->parent == parent && n->first == token && is_item) return i;
+        if (n->first == token && is_item) return *child;
     }
     return -1;
 }
@@ -69,8 +71,9 @@ static int past_item(const Tree *t, int i, int to) {
 
 static void outline_items(const Grammar *g, int parent, int at, int to, Outline *o) {
     const Tree *t = &g->tree;
+    int child = parent + 1;
     while (at < to) {
-        int node = node_at(t, at, parent), after;
+        int node = node_at(t, at, parent, &child), after;
         const Node *n = node >= 0 ? &t->node[node] : NULL;
         if (n && n->kind == NODE_NAMESPACE) {
             int brace = n->first;

@@ -5,6 +5,7 @@
 */
 #include "grammar/inside.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,13 +99,23 @@ static bool only_space(const Tree *t, int from, int to) {
     return true;
 }
 
+/* The first directive that token `at` or one behind it follows. */
+static int first_directive(const Tree *t, int at) {
+    int low = 0, high = t->n_dir;
+    while (low < high) {
+        int middle = (low + high) / 2;
+        if (t->dir[middle].before < at) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
 static void pragma_slot(const Grammar *g, Slots *l, int node) {
     const Tree *t = &g->tree;
     int at = t->node[node].first, unroll = -1, last = -1;
     if (!g->options.pragmas || tree_frozen(t, at, at + 1)) return;
     if (at > 0 && tok_is(t, at - 1, ")") && tok_is(t, t->match[at - 1] - 1, "_Pragma")) return;
-    for (int i = 0; i < t->n_dir; i++) {
-        if (t->dir[i].before != at) continue;
+    for (int i = first_directive(t, at); i < t->n_dir && t->dir[i].before == at; i++) {
         last = i;
         if (t->dir[i].kind == DIR_PRAGMA && is_unroll(t, &t->dir[i])) unroll = i;
     }
@@ -134,12 +145,6 @@ static void for_slot(const Tree *t, Slots *l, RuleType type, int node, int first
                        .last = first});
 }
 
-static bool header_declares(const Tree *t, int node) {
-    for (int i = 0; i < t->n_decl; i++)
-        if (t->decl[i].scope == node) return true;
-    return false;
-}
-
 static void loop_slots(const Grammar *g, Slots *l, int node) {
     const Tree *t = &g->tree;
     const Node *n = &t->node[node];
@@ -152,7 +157,7 @@ static void loop_slots(const Grammar *g, Slots *l, int node) {
         return;
     }
     if (n->semi1 < 0) return;
-    if (!header_declares(t, node))
+    if (t->first_here[node] < 0)
         for_slot(t, l, RULE_FOR1, node, n->head + 1, n->semi1);
     for_slot(t, l, RULE_FOR2, node, n->semi1 + 1, n->semi2);
     for_slot(t, l, RULE_FOR3, node, n->semi2 + 1, n->head_end - 1);
@@ -189,40 +194,43 @@ static bool points(const Tree *t, const Decl *d) {
     return tok_is(t, i, "*") && i > d->first && !d->array;
 }
 
-static bool function_changes(const Tree *t, int function, int name) {
-    Uses u = {0};
-    tree_uses(t, t->node[function].head_end, t->node[function].last, &u);
-    bool changes = name_set_has(&u.assigned, name);
-    uses_free(&u);
-    return changes;
-}
-
-/* Is a member function of the argument called, which may not suit a const object? */
-static bool calls_member(const Tree *t, int function, int name) {
+/* Adds the names of which a function calls a member function, which may not suit a const object. */
+static void find_called(const Tree *t, int function, NameSet *called) {
     for (int i = t->node[function].head_end; i < t->node[function].last; i++)
-        if (t->tok[i].name == name &&
+        if (t->tok[i].kind == TOK_NAME &&
             (tok_is(t, i + 1, "(") || (tok_is(t, i + 1, ".") && tok_is(t, i + 3, "("))))
-            return true;
-    return false;
+            name_set_add(called, t->tok[i].name);
 }
 
-static void const_slot(const Tree *t, Slots *l, int function, const Decl *d) {
+static void const_slot(const Tree *t, Slots *l, int function, const Decl *d, const NameSet *called,
+                       const NameSet *changed) {
     if (d->reference || d->pointer || d->array || tree_frozen(t, d->first, d->last)) return;
     Slot s = qualifier_slot(t, RULE_OPTCONST, function, d->first, d->at, d->first, const_words);
     bool open = s.start == s.end;
-    if (open && calls_member(t, function, d->name))
+    if (open && name_set_has(called, d->name))
         s.protected_why = "the function calls a member of the argument";
-    else if (open && function_changes(t, function, d->name))
+    else if (open && name_set_has(changed, d->name))
         s.protected_why = "the function changes the argument";
     add_slot(l, s);
+}
+
+static void const_slots(const Tree *t, Slots *l, int function) {
+    Uses body = {0}, calls = {0};
+    find_called(t, function, &calls.used);
+    tree_uses(t, t->node[function].head_end, t->node[function].last, &body);
+    for (int i = t->first_here[function]; i >= 0; i = t->next_here[i])
+        if (t->decl[i].kind == DECL_PARAMETER && t->decl[i].at > t->node[function].head)
+            const_slot(t, l, function, &t->decl[i], &calls.used, &body.assigned);
+    uses_free(&body);
+    uses_free(&calls);
 }
 
 /* Where only some pointers are marked, the rule is about the others. */
 static void restrict_slots(const Tree *t, Slots *l, int function) {
     int from = l->n, empty = 0;
-    for (int i = 0; i < t->n_decl; i++) {
+    for (int i = t->first_here[function]; i >= 0; i = t->next_here[i]) {
         const Decl *d = &t->decl[i];
-        if (d->scope != function || d->kind != DECL_PARAMETER || !points(t, d)) continue;
+        if (d->kind != DECL_PARAMETER || !points(t, d)) continue;
         if (tree_frozen(t, d->first, d->last)) continue;
         Slot s = qualifier_slot(t, RULE_OPTRESTRICT, function, d->first, d->at, d->at,
                                 restrict_words);
@@ -251,40 +259,45 @@ static void bounds_slot(const Grammar *g, Slots *l, int function) {
 }
 
 static void kernel_slots(const Grammar *g, Slots *l, int function) {
-    const Tree *t = &g->tree;
     if (g->options.launch_bounds) bounds_slot(g, l, function);
-    if (g->options.restricts) restrict_slots(t, l, function);
-    for (int i = 0; i < t->n_decl && g->options.consts; i++)
-        if (t->decl[i].scope == function && t->decl[i].kind == DECL_PARAMETER &&
-            t->decl[i].at > t->node[function].head)
-            const_slot(t, l, function, &t->decl[i]);
+    if (g->options.restricts) restrict_slots(&g->tree, l, function);
+    if (g->options.consts) const_slots(&g->tree, l, function);
 }
 
 /* ---- shared arrays ---- */
 
-/* A volatile array compiles when its elements are numbers and it is only ever subscripted. */
-static bool volatile_fits(const Tree *t, const Decl *d) {
-    if (!d->plain || d->pointer) return false;
+/* Returns by name how often it is subscripted at least wherever it stands; 0 where it is used
+** whole. To be freed. */
+static int *find_subscripts(const Tree *t) {
+    int *least = gi_alloc((size_t)t->names.n * sizeof(int) + 1);
+    for (int i = 0; i < t->names.n; i++) least[i] = INT_MAX;
     for (int i = 1; i < t->n_tok; i++) {
-        if (t->tok[i].name != d->name || i == d->at) continue;
-        int after = i + 1, dims = 0;
+        int after = i + 1, dims = 0, name = t->tok[i].name;
+        if (name < 0) continue;
         while (tok_is(t, after, "[")) after = t->match[after] + 1, dims++;
-        if (dims < d->dims || tok_is(t, i - 1, "&")) return false;
+        if (tok_is(t, i - 1, "&")) dims = 0;
+        if (dims < least[name]) least[name] = dims;
     }
-    for (int m = 0; m < t->n_macro; m++)
-        for (int k = 0; k < t->macro[m].body.n; k++)
-            if (t->macro[m].body.v[k].name == d->name &&
-                !(k + 1 < t->macro[m].body.n && token_is(t->src, &t->macro[m].body.v[k + 1], "[")))
-                return false;
-    return true;
+    for (int m = 0; m < t->n_macro; m++) {
+        const Tokens *body = &t->macro[m].body;
+        for (int k = 0; k < body->n; k++)
+            if (body->v[k].name >= 0 &&
+                !(k + 1 < body->n && token_is(t->src, &body->v[k + 1], "[")))
+                least[body->v[k].name] = 0;
+    }
+    return least;
+}
+
+/* A volatile array compiles when its elements are numbers and it is only ever subscripted. */
+static bool volatile_fits(const Decl *d, const int *subscripts) {
+    return d->plain && !d->pointer && subscripts[d->name] >= d->dims;
 }
 
 static bool is_shared_array(const Grammar *g, int decl) {
     const Tree *t = &g->tree;
     const Decl *d = &t->decl[decl];
     int function = t->node[d->scope].function;
-    bool first = true; /* of several declarators */
-    for (int i = 0; i < decl; i++) first = first && t->decl[i].first != d->first;
+    bool first = decl == 0 || d[-1].first != d->first; /* of several declarators */
     return d->kind == DECL_VARIABLE && d->shared && d->array && first &&
            (function < 0 || g->open[function]) && !tree_frozen(t, d->first, d->last);
 }
@@ -293,17 +306,19 @@ static void volatile_slots(const Grammar *g, Slots *l) {
     const Tree *t = &g->tree;
     int from = l->n, empty = 0;
     bool fits = true;
+    int *subscripts = find_subscripts(t);
     for (int i = 0; i < t->n_decl; i++) {
         const Decl *d = &t->decl[i];
         if (!is_shared_array(g, i)) continue;
-        for (int k = i; k < t->n_decl; k++) /* the others of its declaration as well */
-            if (t->decl[k].first == d->first) fits = fits && volatile_fits(t, &t->decl[k]);
+        for (int k = i; k < t->n_decl && t->decl[k].first == d->first; k++) /* with the others */
+            fits = fits && volatile_fits(&t->decl[k], subscripts);
         Slot s = qualifier_slot(t, RULE_OPTVOLATILE, d->scope, d->first, d->at, d->first,
                                 volatile_words);
         s.key = t->n_node + 1;
         empty += s.start == s.end;
         add_slot(l, s);
     }
+    free(subscripts);
     int kept = from;
     for (int i = from; i < l->n; i++)
         if (empty == 0 || l->v[i].start == l->v[i].end) l->v[kept++] = l->v[i];
@@ -522,18 +537,30 @@ static void protect(Grammar *g, int rule, const char *what, const char *name) {
     g->rule[rule].protected_why = why.data;
 }
 
-/* What in a loop decides that it ends must stay, and so must the conditions that guard it. */
-static void protect_way_out(Grammar *g, int rule, int loop) {
-    const Tree *t = &g->tree;
-    for (int i = 0; i < g->n_rule; i++) {
-        int node = g->info[i].node;
-        bool guards = g->rule[i].type == RULE_IF || g->rule[i].type == RULE_ELSE;
-        if (guards && node_inside(t, node, loop) && node_inside(t, g->info[rule].node, node))
-            protect(g, i, "it guards a statement that decides when a loop ends", "");
-    }
+static bool guards(RuleType type) {
+    return type == RULE_IF || type == RULE_ELSE;
 }
 
-static void protect_statement(Grammar *g, int rule) {
+/* Returns by node the rules of its condition and its else, from 1 on; 0: none. To be freed. */
+static int (*find_guards(const Grammar *g))[2] {
+    int(*guard)[2] = gi_alloc((size_t)g->tree.n_node * sizeof *guard);
+    for (int i = 0; i < g->n_rule; i++)
+        if (guards(g->rule[i].type))
+            guard[g->info[i].node][g->rule[i].type == RULE_ELSE] = i + 1;
+    return guard;
+}
+
+/* What in a loop decides that it ends must stay, and so must the conditions that guard it. */
+static void protect_way_out(Grammar *g, int rule, int loop, int (*guard)[2]) {
+    const Tree *t = &g->tree;
+    for (int n = g->info[rule].node; n >= 0 && node_inside(t, n, loop); n = t->node[n].parent)
+        for (int k = 0; k < 2; k++)
+            if (guard[n][k])
+                protect(g, guard[n][k] - 1, "it guards a statement that decides when a loop ends",
+                        "");
+}
+
+static void protect_statement(Grammar *g, int rule, int (*guard)[2]) {
     const Tree *t = &g->tree;
     const RuleInfo *info = &g->info[rule];
     bool nearest = true;
@@ -551,24 +578,39 @@ static void protect_statement(Grammar *g, int rule) {
             protect(g, rule, "it is a way out of a loop without a condition", "");
         if (loop && nearest && info->jump == JUMP_CONTINUE && t->node[n].kind != NODE_FOR)
             protect(g, rule, "it decides when a while loop ends", "");
-        if (!was && g->info[rule].ends_loop) protect_way_out(g, rule, n);
+        if (!was && g->info[rule].ends_loop) protect_way_out(g, rule, n, guard);
         if (loop || (t->node[n].kind == NODE_SWITCH && info->jump == JUMP_BREAK)) nearest = false;
     }
 }
 
+/* Returns by declaration whether a loop's end depends on it. To be freed. */
+static bool *find_controls(const Grammar *g) {
+    bool *controls = gi_alloc((size_t)g->tree.n_decl + 1);
+    for (int n = 0; n < g->tree.n_node; n++)
+        for (int i = 0; i < g->loop[n].control.n; i++) controls[g->loop[n].control.v[i]] = true;
+    return controls;
+}
+
 /* An open rule that a loop's end depends on by what it is. */
-static bool opens_loop(const Grammar *g, int rule) {
+static bool opens_loop(const Grammar *g, int rule, const bool *controls) {
     switch (g->rule[rule].type) {
     case RULE_WHILE:
     case RULE_FOR1:
     case RULE_FOR2:
     case RULE_FOR3: return true;
-    case RULE_INIT:
-        for (int n = 0; n < g->tree.n_node; n++)
-            if (int_has(&g->loop[n].control, g->info[rule].own)) return true;
-        return false;
+    case RULE_INIT: return controls[g->info[rule].own];
     default: return false;
     }
+}
+
+static void protect_rules(Grammar *g) {
+    int(*guard)[2] = find_guards(g);
+    bool *controls = find_controls(g);
+    for (int i = 0; i < g->n_rule; i++)
+        if (g->rule[i].type == RULE_STATEMENT) protect_statement(g, i, guard);
+        else if (opens_loop(g, i, controls)) g->info[i].ends_loop = true;
+    free(guard);
+    free(controls);
 }
 
 static void collect(Grammar *g, Slots *l) {
@@ -593,14 +635,13 @@ void grammar_make_rules(Grammar *g) {
         for (; next < l.n && l.v[next].start < end; next++) add_hole(g, &l.v[next], rule_of_key);
     }
     pools(g);
+    if (g->options.initialisers) tree_index_spots(t, &g->named, &g->changed);
     for (int i = 0; i < g->n_rule; i++) {
         Rule *r = &g->rule[i];
         if (r->parent > 0) r->parent = g->line_rule[r->parent - 1];
         if (g->info[i].node >= 0) grammar_rule_meaning(g, i);
     }
-    for (int i = 0; i < g->n_rule; i++)
-        if (g->rule[i].type == RULE_STATEMENT) protect_statement(g, i);
-        else if (opens_loop(g, i)) g->info[i].ends_loop = true;
+    protect_rules(g);
     for (int type = 0; type < RULE_TYPES; type++) free(g->on_line[type]);
     free(rule_of_key);
     free(l.v);

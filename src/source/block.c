@@ -49,19 +49,14 @@ static int past(const Tree *t, int i) {
     return t->match[i] >= 0 ? t->match[i] + 1 : i + 1;
 }
 
+int past_angle(const Tree *t, Angles kind, int i, int last) {
+    int after = i < t->n_tok ? t->past_angle[kind][i] : 0;
+    return after && after <= last ? after : i;
+}
+
 /* After `< … >` of a template, or i when it is not one. */
 static int past_angles(const Tree *t, int i, int to) {
-    int depth = 0;
-    for (int k = i; k < to;) {
-        if (tok_is(t, k, "<")) depth++;
-        else if (tok_is(t, k, ">")) depth--;
-        else if (tok_is(t, k, ">>")) depth -= 2;
-        else if (tok_is(t, k, ">>>")) depth -= 3;
-        else if (tok_is(t, k, ";") || tok_is(t, k, "{") || tok_is(t, k, "}")) return i;
-        if (depth <= 0) return k + 1;
-        k = tok_is(t, k, "(") || tok_is(t, k, "[") ? past(t, k) : k + 1;
-    }
-    return i;
+    return past_angle(t, ANGLES_PARAMETERS, i, to);
 }
 
 /* ---- brackets ---- */
@@ -99,6 +94,52 @@ static bool match_brackets(Parser *p) {
     if (fine && n) fine = bracket_error(p, stack[n - 1], t->n_tok - 1);
     free(stack);
     return fine;
+}
+
+/* ---- angle brackets ---- */
+
+/* Tokens '<' that may still be closed. Those before `base` stand outside the brackets around. */
+typedef struct AngleStack {
+    int *open, n;
+    int *bases, n_bases, base;
+} AngleStack;
+
+/* Ends up to n of the open '<' at token i. */
+static void close_angles(AngleStack *s, int n, int i, int *past_angle_of) {
+    for (; n > 0 && s->n > s->base; n--) past_angle_of[s->open[--s->n]] = i + 1;
+}
+
+/* Can there be no '>' behind token i for a '<' before it? */
+static bool ends_angles(const Tree *t, Angles kind, int i) {
+    static const char *const of_arguments[] = {";", "&&", "||", "=", NULL};
+    static const char *const of_parameters[] = {";", "{", "}", NULL};
+    return tok_in(t, i, kind == ANGLES_ARGUMENTS ? of_arguments : of_parameters);
+}
+
+static void match_angle(const Tree *t, Angles kind, int i, AngleStack *s) {
+    int length = t->tok[i].end - t->tok[i].start;
+    char c = t->src[t->tok[i].start];
+    if (ends_angles(t, kind, i)) s->n = s->base;
+    if (t->match[i] > i) {
+        s->bases[s->n_bases++] = s->base;
+        s->base = s->n;
+    } else if (t->match[i] >= 0) {
+        s->n = s->base;
+        s->base = s->bases[--s->n_bases];
+    } else if (c == '<' && length == 1) s->open[s->n++] = i;
+    else if (c == '>' && t->src[t->tok[i].end - 1] == '>') close_angles(s, length, i,
+                                                                       t->past_angle[kind]);
+}
+
+/* A `<` within brackets is closed within them. */
+static void match_angles(Tree *t, Angles kind) {
+    size_t size = ((size_t)t->n_tok + 1) * sizeof(int);
+    AngleStack s = {.open = gi_alloc(size), .bases = gi_alloc(size)};
+    t->past_angle[kind] = gi_alloc(size);
+    for (int i = 0; i < t->n_tok; i++)
+        if (t->tok[i].kind == TOK_PUNCT) match_angle(t, kind, i, &s);
+    free(s.open);
+    free(s.bases);
 }
 
 /* ---- nodes ---- */
@@ -568,6 +609,8 @@ static int parse_items(Parser *p, int at, int to, int parent) {
 bool tree_blocks(Tree *t, gi_err *err) {
     Parser p = {.t = t, .err = err};
     if (!match_brackets(&p)) return false;
+    match_angles(t, ANGLES_ARGUMENTS);
+    match_angles(t, ANGLES_PARAMETERS);
     int file = open_node(&p, NODE_FILE, -1, 0);
     if (parse_items(&p, 0, t->n_tok - 1, file) < 0) return false;
     close_node(&p, file, t->n_tok);
@@ -589,7 +632,8 @@ void tree_free(Tree *t) {
     void *all[] = {t->line_start, t->tok,       t->match,      t->place,       t->dir,
                    t->macro,      t->node,      t->decl,       t->group_parent, t->group_fixed,
                    t->group_else, t->last_decl, t->older_decl, t->last_macro,  t->older_macro,
-                   t->newest,     t->older_here};
+                   t->newest,     t->older_here, t->first_here, t->next_here,  t->by_reference,
+                   t->group_place, t->past_angle[0], t->past_angle[1], t->constructed};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
     names_free(&t->names);
     *t = (Tree){0};

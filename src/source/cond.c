@@ -36,10 +36,11 @@ enum { MAX_DEPTH = 100, MAX_BRANCHES = 400 };
 
 static int place_add(Tree *t, int base, int group, const int *literal, int n) {
     int above = base < 0 ? 0 : t->place[base].n;
-    Place p = {gi_alloc((size_t)(above + n) * sizeof(int)), above + n, group, base};
+    Place p = {gi_alloc((size_t)(above + n) * sizeof(int)), above + n, group, base, -1};
     if (above) memcpy(p.literal, t->place[base].literal, (size_t)above * sizeof(int));
     if (n) memcpy(p.literal + above, literal, (size_t)n * sizeof(int));
     gi_grow(t->place, t->n_place, t->cap_place);
+    if (group >= 0) p.older = t->group_place[group], t->group_place[group] = t->n_place;
     t->place[t->n_place] = p;
     return t->n_place++;
 }
@@ -66,8 +67,8 @@ bool place_compatible(const Tree *t, int a, int b) {
 
 /* Does every branch of the group that can hold at place b occur among places? */
 static bool group_covers(const Tree *t, int group, const int *places, int n, int b) {
-    for (int p = 0; p < t->n_place; p++) {
-        if (t->place[p].group != group || !place_compatible(t, p, b)) continue;
+    for (int p = t->group_place[group]; p >= 0; p = t->place[p].older) {
+        if (!place_compatible(t, p, b)) continue;
         bool found = false;
         for (int i = 0; i < n; i++) found = found || places[i] == p;
         if (!found) return false;
@@ -315,9 +316,11 @@ static void code_token(Cond *c, int raw, int place, int group, bool partial) {
 static int group_add(Tree *t, int parent, bool has_else) {
     int n = t->n_group;
     gi_grow(t->group_parent, n, t->cap_group);
+    gi_grow(t->group_place, n, t->cap_places);
     gi_grow(t->group_fixed, n, t->cap_fixed);
     gi_grow(t->group_else, n, t->cap_else);
     t->group_parent[n] = parent;
+    t->group_place[n] = -1;
     t->group_else[n] = has_else;
     t->group_fixed[n] = false;
     return t->n_group++;
@@ -478,9 +481,13 @@ bool tree_preprocess(Tree *t, gi_err *err) {
 }
 
 bool tree_directive_between(const Tree *t, int a, int b) {
-    for (int i = 0; i < t->n_dir; i++)
-        if (t->dir[i].start >= a && t->dir[i].start < b) return true;
-    return false;
+    int low = 0, high = t->n_dir; /* directives lie in order */
+    while (low < high) {
+        int middle = (low + high) / 2;
+        if (t->dir[middle].start < a) low = middle + 1;
+        else high = middle;
+    }
+    return low < t->n_dir && t->dir[low].start < b;
 }
 
 bool tree_group_fixed(const Tree *t, int g) {

@@ -42,20 +42,7 @@ static bool is_type_word(const Tree *t, int i) {
 
 /* After `<…>` when it can be a list of template arguments, else i. */
 static int past_arguments(const Tree *t, int i, int last) {
-    int depth = 0;
-    if (!tok_is(t, i, "<")) return i;
-    for (int k = i; k < last;) {
-        if (tok_is(t, k, "<")) depth++;
-        else if (tok_is(t, k, ">")) depth--;
-        else if (tok_is(t, k, ">>")) depth -= 2;
-        else if (tok_is(t, k, ">>>")) depth -= 3;
-        else if (tok_is(t, k, ";") || tok_is(t, k, "&&") || tok_is(t, k, "||") ||
-                 tok_is(t, k, "="))
-            return i;
-        if (depth <= 0) return k + 1;
-        k = t->match[k] > k ? t->match[k] + 1 : k + 1;
-    }
-    return i;
+    return past_angle(t, ANGLES_ARGUMENTS, i, last);
 }
 
 /* After a possibly qualified name with template arguments; i when there is none. */
@@ -80,9 +67,9 @@ static int past_pointers(const Tree *t, int i, int last) {
 /* The newest declaration of a name in what is being read: a node has no end before it is closed.
 ** A variable of that name in a function before this one, or in a class, is none. */
 static const Decl *known(const Tree *t, int name) {
-    for (int i = t->n_decl - 1; i >= 0; i--)
-        if (t->decl[i].name == name && t->node[t->decl[i].scope].end == 0) return &t->decl[i];
-    return NULL;
+    int *i = &t->last_decl[name]; /* forgets those of closed nodes, which stay closed */
+    while (*i >= 0 && t->node[t->decl[*i].scope].end) *i = t->older_decl[*i];
+    return *i >= 0 ? &t->decl[*i] : NULL;
 }
 
 static bool known_variable(const Tree *t, int name) {
@@ -128,6 +115,11 @@ bool tree_is_declaration(const Tree *t, int first, int last) {
 
 /* ---- declaring ---- */
 
+/* The newest macro of the name at token i; -1: none. */
+static int newest_macro(const Tree *t, int i) {
+    return t->tok[i].kind == TOK_NAME ? t->last_macro[t->tok[i].name] : -1;
+}
+
 /* What the specifiers [first, last) say of every name they declare. */
 static Decl specifiers(const Tree *t, int first, int last, int scope) {
     Decl d = {.kind = DECL_VARIABLE, .scope = scope, .place = t->tok[first].place};
@@ -136,8 +128,8 @@ static Decl specifiers(const Tree *t, int first, int last, int scope) {
         if (tok_is(t, i, "__shared__") || tok_is(t, i, "shared")) d.shared = true;
         if (tok_is(t, i, "const") || tok_is(t, i, "constexpr")) d.is_const = true;
         if (tok_in(t, i, tree_arithmetic_words)) d.plain = true;
-        for (int m = 0; m < t->n_macro && t->tok[i].kind == TOK_NAME; m++)
-            for (int k = 0; t->macro[m].name == t->tok[i].name && k < t->macro[m].body.n; k++)
+        for (int m = newest_macro(t, i); m >= 0; m = t->older_macro[m])
+            for (int k = 0; k < t->macro[m].body.n; k++)
                 if (token_is(t->src, &t->macro[m].body.v[k], "__shared__")) d.shared = true;
     }
     return d;
@@ -145,6 +137,9 @@ static Decl specifiers(const Tree *t, int first, int last, int scope) {
 
 static void add_decl(Tree *t, Decl d) {
     gi_grow(t->decl, t->n_decl, t->cap_decl);
+    gi_grow(t->older_decl, t->n_decl, t->cap_older);
+    t->older_decl[t->n_decl] = t->last_decl[d.name];
+    t->last_decl[d.name] = t->n_decl;
     t->decl[t->n_decl++] = d;
 }
 

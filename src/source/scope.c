@@ -10,19 +10,20 @@
 
 /* ---- meanings ---- */
 
-/* Chains the n items of one name each, newest first. */
-static void chain(int n_names, int n, int **last, int **older) {
-    *last = gi_alloc((size_t)n_names * sizeof(int));
-    *older = gi_alloc((size_t)n * sizeof(int));
-    for (int i = 0; i < n_names; i++) (*last)[i] = -1;
+static int *no_items(int n) {
+    int *list = gi_alloc((size_t)n * sizeof(int));
+    for (int i = 0; i < n; i++) list[i] = -1;
+    return list;
 }
 
 void tree_index_macros(Tree *t) {
-    chain(t->names.n, t->n_macro, &t->last_macro, &t->older_macro);
+    t->last_macro = no_items(t->names.n);
+    t->older_macro = gi_alloc((size_t)t->n_macro * sizeof(int));
     for (int i = 0; i < t->n_macro; i++) {
         t->older_macro[i] = t->last_macro[t->macro[i].name];
         t->last_macro[t->macro[i].name] = i;
     }
+    t->last_decl = no_items(t->names.n);
 }
 
 /* Returns the slot of a name in a scope: its newest declaration there, from 1 on; 0: none. */
@@ -35,12 +36,41 @@ static int *newest_here(const Tree *t, int name, int scope) {
     }
 }
 
+/* Chains the declarations of each scope, and notes the functions that take some argument by a
+** reference to what is not const. */
+static void index_scopes(Tree *t) {
+    t->first_here = no_items(t->n_node);
+    t->next_here = gi_alloc((size_t)t->n_decl * sizeof(int));
+    t->by_reference = gi_alloc((size_t)t->names.n);
+    for (int i = t->n_decl - 1; i >= 0; i--) {
+        const Decl *d = &t->decl[i];
+        const Node *scope = &t->node[d->scope];
+        t->next_here[i] = t->first_here[d->scope];
+        t->first_here[d->scope] = i;
+        if (scope->kind == NODE_FUNCTION && scope->name >= 0 && d->kind == DECL_PARAMETER &&
+            d->reference && !d->is_const)
+            t->by_reference[scope->name] = true;
+    }
+}
+
+static void index_constructors(Tree *t) {
+    t->constructed = gi_alloc((size_t)t->names.n);
+    for (int i = 0; i < t->n_node; i++) {
+        const Node *n = &t->node[i];
+        if (n->kind != NODE_CLASS || n->name < 0) continue;
+        for (int k = n->first; k < n->last; k++)
+            if (t->tok[k].name == n->name && tok_is(t, k + 1, "(")) t->constructed[n->name] = true;
+    }
+}
+
 void tree_index_decls(Tree *t) {
-    chain(t->names.n, t->n_decl, &t->last_decl, &t->older_decl);
+    for (int i = 0; i < t->names.n; i++) t->last_decl[i] = -1; /* decl.c has shortened chains */
     for (int i = 0; i < t->n_decl; i++) {
         t->older_decl[i] = t->last_decl[t->decl[i].name];
         t->last_decl[t->decl[i].name] = i;
     }
+    index_scopes(t);
+    index_constructors(t);
     t->n_newest = 16;
     while (t->n_newest < 2 * t->n_decl) t->n_newest *= 2;
     t->newest = gi_alloc((size_t)t->n_newest * sizeof(int));
@@ -153,7 +183,7 @@ static void index_set(NameSet *s) {
     for (int i = 0; i < s->n; i++) *set_slot(s, s->v[i]) = i + 1;
 }
 
-static bool name_set_add(NameSet *s, int name) {
+bool name_set_add(NameSet *s, int name) {
     if (name_set_has(s, name)) return false;
     gi_grow(s->v, s->n, s->cap);
     s->v[s->n++] = name;
@@ -224,80 +254,98 @@ static bool assigning_macro(const Tree *t, int name) {
     return false;
 }
 
-/* A function of this file that takes some argument by a reference to what is not const? */
-static bool takes_reference(const Tree *t, int name) {
-    for (int f = 0; f < t->n_node; f++) {
-        const Node *n = &t->node[f];
-        if (n->kind != NODE_FUNCTION || n->name != name) continue;
-        for (int i = 0; i < t->n_decl; i++)
-            if (t->decl[i].scope == f && t->decl[i].kind == DECL_PARAMETER &&
-                t->decl[i].reference && !t->decl[i].is_const)
-                return true;
-    }
-    return false;
-}
-
-/* All names in the arguments at `open` count as changed. */
-static void assign_arguments(const Tree *t, int open, Uses *out) {
-    for (int i = open + 1; i < t->match[open]; i++)
-        if (t->tok[i].kind == TOK_NAME) name_set_add(&out->assigned, t->tok[i].name);
+/* May the call of token i change its arguments? */
+static bool changes_arguments(const Tree *t, int i) {
+    int name = t->tok[i].name;
+    return tok_is(t, i + 1, "(") && (t->by_reference[name] || assigning_macro(t, name));
 }
 
 void tree_uses(const Tree *t, int first, int last, Uses *out) {
     bool assembler = first < last && (tok_is(t, first, "asm") || tok_is(t, first, "__asm__"));
+    int changed = first; /* up to this token all names are arguments that count as changed */
     for (int i = first; i < last; i++) {
-        if (t->tok[i].kind != TOK_NAME || (i > first && is_member(t, t->tok, i))) continue;
+        if (t->tok[i].kind != TOK_NAME) continue;
         int name = t->tok[i].name;
+        if (i < changed) name_set_add(&out->assigned, name);
+        if (i > first && is_member(t, t->tok, i)) continue;
         use_name(t, name, out);
         if (assembler || is_assigned(t, i, last)) name_set_add(&out->assigned, name);
-        if (i + 1 < last && tok_is(t, i + 1, "(") &&
-            (assigning_macro(t, name) || takes_reference(t, name)))
-            assign_arguments(t, i + 1, out);
+        if (i + 1 < last && changes_arguments(t, i) && t->match[i + 1] > changed)
+            changed = t->match[i + 1];
     }
 }
 
-static bool names_meet(const NameSet *a, const NameSet *b) {
-    for (int i = 0; i < a->n; i++)
-        if (name_set_has(b, a->v[i])) return true;
-    return false;
+/* ---- spots ---- */
+
+/* Counts the tokens of each name while there is no list; then fills it. */
+static void add_spot(Spots *s, int name, int token) {
+    if (s->token) s->token[s->first[name + 1]++] = token;
+    else s->first[name + 2]++;
 }
 
-static bool macro_assigns(const Tree *t, int name, const NameSet *names) {
+static void add_changed_by_macro(const Tree *t, int i, Spots *changed) {
     Uses u = {0};
-    use_name(t, name, &u);
-    bool meets = names_meet(&u.assigned, names);
+    use_name(t, t->tok[i].name, &u);
+    for (int k = 0; k < u.assigned.n; k++) add_spot(changed, u.assigned.v[k], i);
     uses_free(&u);
-    return meets;
 }
 
-/* Does the call of token i, by a macro or a reference, change a name that is an argument? */
-static bool call_assigns(const Tree *t, int i, const NameSet *names) {
-    for (int k = i + 2; k < t->match[i + 1]; k++)
-        if (t->tok[k].kind == TOK_NAME && name_set_has(names, t->tok[k].name))
-            return assigning_macro(t, t->tok[i].name) || takes_reference(t, t->tok[i].name);
-    return false;
-}
-
-bool tree_assigns(const Tree *t, int first, int last, const NameSet *names) {
-    bool assembler = first < last && (tok_is(t, first, "asm") || tok_is(t, first, "__asm__"));
-    bool found = false;
-    NameSet macros = {0}; /* each is looked at once */
-    for (int i = first; i < last && !found; i++) {
-        if (t->tok[i].kind != TOK_NAME || (i > first && is_member(t, t->tok, i))) continue;
+static void add_spots(const Tree *t, Spots *named, Spots *changed) {
+    int until = 0;
+    for (int i = 0; i < t->n_tok; i++) {
         int name = t->tok[i].name;
-        if (name_set_has(names, name)) found = assembler || is_assigned(t, i, last);
-        if (!found && t->last_macro[name] >= 0 && name_set_add(&macros, name))
-            found = macro_assigns(t, name, names);
-        if (!found && i + 1 < last && tok_is(t, i + 1, "(")) found = call_assigns(t, i, names);
+        if (t->tok[i].kind != TOK_NAME) continue;
+        bool macro = t->last_macro[name] >= 0;
+        add_spot(named, name, i);
+        if (macro) add_spot(named, t->names.n, i);
+        if (i < until) add_spot(changed, name, i);
+        if (is_member(t, t->tok, i)) continue;
+        if (i >= until && is_assigned(t, i, t->n_tok)) add_spot(changed, name, i);
+        if (macro) add_changed_by_macro(t, i, changed);
+        if (changes_arguments(t, i) && t->match[i + 1] > until) until = t->match[i + 1];
     }
-    free(macros.v);
-    return found;
+}
+
+/* Makes the list of as many tokens as were counted. */
+static void make_list(Spots *s, int n_names) {
+    for (int i = 0; i < n_names; i++) s->first[i + 2] += s->first[i + 1];
+    s->token = gi_alloc((size_t)s->first[n_names + 1] * sizeof(int) + 1);
+}
+
+void tree_index_spots(const Tree *t, Spots *named, Spots *changed) {
+    int n = t->names.n + 1; /* with that of macros */
+    named->first = gi_alloc((size_t)(n + 2) * sizeof(int));
+    changed->first = gi_alloc((size_t)(n + 2) * sizeof(int));
+    add_spots(t, named, changed);
+    make_list(named, n);
+    make_list(changed, n);
+    add_spots(t, named, changed);
+}
+
+int spots_before(const Spots *s, int name, int last) {
+    int low = s->first[name], high = s->first[name + 1];
+    while (low < high) {
+        int middle = (low + high) / 2;
+        if (s->token[middle] < last) low = middle + 1;
+        else high = middle;
+    }
+    return low > s->first[name] ? s->token[low - 1] : -1;
+}
+
+void spots_free(Spots *s) {
+    free(s->first);
+    free(s->token);
+    *s = (Spots){0};
+}
+
+void name_set_free(NameSet *s) {
+    free(s->v);
+    free(s->slot);
+    *s = (NameSet){0};
 }
 
 void uses_free(Uses *u) {
-    free(u->used.v);
-    free(u->assigned.v);
-    free(u->used.slot);
-    free(u->assigned.slot);
+    name_set_free(&u->used);
+    name_set_free(&u->assigned);
     *u = (Uses){0};
 }

@@ -18,6 +18,7 @@ typedef struct Place {
     int *literal;
     int n;
     int group, base; /* the #if it is a branch of, and the place of that; -1 for place 0 */
+    int older;       /* the place before of that group, -1 */
 } Place;
 
 typedef enum DirectiveKind {
@@ -112,6 +113,7 @@ typedef struct Tree {
     Token *tok;      /* code tokens; the last is TOK_END */
     int n_tok, cap_tok;
     int *match;      /* of a bracket token: its partner, else -1 */
+    int *past_angle[2]; /* of a token '<': the one after its '>', else 0; by Angles */
     Place *place;    /* place[0] is empty */
     int n_place, cap_place;
     Directive *dir;
@@ -119,16 +121,21 @@ typedef struct Tree {
     Macro *macro;
     int n_macro, cap_macro;
     int *group_parent; /* of each #if group */
+    int *group_place;  /* its newest place, -1 */
     bool *group_fixed; /* nothing in it may change */
     bool *group_else;  /* one of its branches is compiled, whatever holds */
-    int n_group, cap_group, cap_fixed, cap_else;
+    int n_group, cap_group, cap_places, cap_fixed, cap_else;
     Node *node;
     int n_node, cap_node;
     Decl *decl;
     int n_decl, cap_decl;
     int *last_decl, *older_decl;   /* chains of one name, newest first: see scope.c */
+    int cap_older;
     int *newest, *older_here;      /* the same of one name in one scope; see newest_here() */
     int n_newest;                  /* a power of two */
+    int *first_here, *next_here;   /* by node, by declaration: chains of one scope; -1 ends them */
+    bool *by_reference;            /* by name: a function that may change an argument */
+    bool *constructed;             /* by name: a class that names a constructor */
     int *last_macro, *older_macro;
 } Tree;
 
@@ -151,8 +158,13 @@ MacroForm tree_macro_form(const Tree *t, int name);
 /* Are tokens [first, last) `M;` or `M(x);` of a macro, with or without the ';'? */
 bool tree_is_macro_call(const Tree *t, int first, int last);
 
-/* block.c: fills match and node. */
+/* block.c: fills match, past_angle and node. */
 bool tree_blocks(Tree *t, gi_err *err);
+/* `<…>` of arguments holds no `;`, `=`, `&&` and `||` outside brackets; that of a template's
+** parameters no `;` and no brace. Returns the token after, or i where i begins none that ends before
+** token `last`. */
+typedef enum Angles { ANGLES_ARGUMENTS, ANGLES_PARAMETERS } Angles;
+int past_angle(const Tree *t, Angles kind, int i, int last);
 /* decl.c. Types of numbers, NULL-ended: */
 extern const char *const tree_arithmetic_words[];
 /* The declarations in tokens [first, last), into scope. */
@@ -191,9 +203,22 @@ typedef struct Uses {
 
 void tree_uses(const Tree *t, int first, int last, Uses *out);
 void uses_free(Uses *u);
-/* Would tree_uses say that one of some names is changed there? In time linear in the tokens. */
-bool tree_assigns(const Tree *t, int first, int last, const NameSet *names);
 bool name_set_has(const NameSet *s, int name);
+bool name_set_add(NameSet *s, int name); /* false: it was there */
+void name_set_free(NameSet *s);
+
+/* Tokens by the names at them: those of name n are token[first[n]] to token[first[n + 1] - 1], in
+** order. Zero-initialise. */
+typedef struct Spots {
+    int *first, *token;
+} Spots;
+
+/* Fills in where names stand, with the uses of macros under the name t->names.n; and where tree_uses
+** would say that they are changed. */
+void tree_index_spots(const Tree *t, Spots *named, Spots *changed);
+/* The last token of a name before token `last`; -1: none. */
+int spots_before(const Spots *s, int name, int last);
+void spots_free(Spots *s);
 
 bool tok_is(const Tree *t, int i, const char *text);
 int tok_line(const Tree *t, int i);
