@@ -65,9 +65,10 @@ static const struct {
 enum { N_OVERLOADS = sizeof overloads / sizeof overloads[0] };
 _Static_assert(sizeof overloads / sizeof overloads[0] <= OVERLOADS_MOST, "flags");
 
+/* Compares first letters first: a long text has many words. */
 static void note_word(const char *word, size_t len, bool *wanted) {
     for (int i = 0; i < N_OVERLOADS; i++)
-        if (strncmp(overloads[i].name, word, len) == 0 && overloads[i].name[len] == '\0')
+        if (overloads[i].name[0] == word[0] && strncmp(overloads[i].name, word, len) == 0 && overloads[i].name[len] == '\0')
             wanted[i] = true;
 }
 
@@ -78,8 +79,8 @@ void overloads_note(const char *text, bool *wanted) {
         const size_t len = (size_t)(text - word);
         if (len == strlen("include") && memcmp(word, "include", len) == 0)
             for (int i = 0; i < N_OVERLOADS; i++) wanted[i] = true;
-        note_word(word, len, wanted);
-        if (len == 0) text++;
+        if (len) note_word(word, len, wanted);
+        else text++;
     }
 }
 

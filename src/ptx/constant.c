@@ -168,6 +168,7 @@ static const struct {
 };
 
 static int operator_at(const Parser *P) {
+    if (P->p >= P->end || strchr("|&=!<>^+-*/%", *P->p) == NULL) return -1; /* begins none */
     for (int i = 0; i < (int)(sizeof operators / sizeof operators[0]); i++) {
         size_t len = strlen(operators[i].text);
         if ((size_t)(P->end - P->p) >= len && memcmp(P->p, operators[i].text, len) == 0) return i;

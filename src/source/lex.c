@@ -165,6 +165,7 @@ static int punct_end(const Lexer *l, int i) {
         "<<<", ">>>", "<<=", ">>=", "...", "->*", "::", "->", "++", "--", "<<", ">>", "<=", ">=",
         "==", "!=", "&&", "||", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", ".*", "##",
     };
+    if (strchr("<>.:-+=!&|*/%^#", l->src[i]) == NULL) return i + 1; /* begins none of them */
     for (size_t k = 0; k < sizeof long_ones / sizeof *long_ones; k++) {
         int n = (int)strlen(long_ones[k]);
         if (i + n <= l->to && memcmp(l->src + i, long_ones[k], (size_t)n) == 0) return i + n;
