@@ -90,6 +90,49 @@ function M.split(text)
   return M.parts(t, 1, #t)
 end
 
+local LONG_VALUES = 10000 -- characters between the braces
+
+-- Is the `{` at token i what an array begins with that says how long it is, and whose elements no
+-- type depends on? A word in capitals may be a macro for any other.
+local function begins_array(t, i)
+  local close = t[i - 1] == "=" and i - 2 or i - 1
+  local open
+  while t[close] == "]" do
+    open = t:match(close)
+    close = open - 1
+  end
+  if not open or t[open + 1] == "]" then return false end
+  for k = open - 2, math.max(1, open - MOST_WORDS), -1 do
+    local word = t[k]
+    if word == ";" or word == "}" or t:kind(k) == "directive" then return true end
+    if word == "constexpr" or word == "," or not word:find "[%l*:<>%d]" then return false end
+  end
+  return open - 2 < MOST_WORDS
+end
+
+--- A text without the many numbers that its arrays begin with, on lines as before: it declares the
+--- same, and is compiled sooner.
+---@param text string
+---@return string
+function M.without_values(text)
+  if #text < LONG_VALUES then return text end
+  local t <close>, parts, at = M.tokens(text), {}, 1
+  local i = t:find(1, "{")
+  while i do
+    local close = t:match(i)
+    local first, last = t:first(i), close and t:first(close)
+    if close and last - first > LONG_VALUES and begins_array(t, i) then
+      local values = text:sub(first + 1, last - 1)
+      if not values:find "%f[%w_.][%a_]" then -- numbers alone: no name, no text, no directive
+        parts[#parts + 1] = text:sub(at, first) .. values:gsub("[^\n]+", "")
+        at, i = last, close
+      end
+    end
+    i = t:find(i + 1, "{")
+  end
+  return table.concat(parts) .. text:sub(at)
+end
+
 --- The directives of a text: their token, first word and the rest of their words.
 ---@param t userdata tokens
 ---@return fun(): integer?, string?, userdata?

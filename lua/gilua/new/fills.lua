@@ -147,6 +147,7 @@ function M.improve(rows, write, most, jobs)
   for _, one in ipairs(rows) do was[one.row] = one.row.fill end
   local problem = write()
   local judge = is_short(problem) and all_shown or only_runs
+  if judge == only_runs then jobs = 1 end -- of one kernel; each worker would compile it
   local self = { write = write, judge = judge, jobs = jobs, changed = false,
     kept = compiled.new(), -- the probes are the same whatever the data
     left = judge == only_runs and FEW_TRIES or math.min(most, MOST_TRIES) }

@@ -34,6 +34,8 @@ local LEAST_MOVED = { f32 = 2.0 ^ -20, f64 = 2.0 ^ -40 }
 --------------------------------------------------------------------------------------------------
 -- In double precision
 
+local LONG_LIST = 1000 -- tokens
+
 local WORDS = { float = "double" } -- in single precision -> in double
 local FUNCTIONS = "sin cos tan asin acos atan atan2 sinh cosh tanh exp exp2 expm1 log log2 log10 "
   .. "log1p pow sqrt rsqrt cbrt hypot fabs floor ceil round trunc rint fmin fmax fmod fma erf erfc "
@@ -50,9 +52,13 @@ local function doubled_word(t, i)
   return WORDS[t[i]]
 end
 
--- Adds what stands from a byte up to the end of the tokens; the byte behind.
+-- Adds what stands from a byte up to the end of the tokens; the byte behind. Numbers of a long
+-- list stay: they are what the kernel reads in either precision.
 local function add_doubled(parts, source, t, at)
-  for i = 1, #t do
+  local i = 0
+  while i < #t do
+    i = i + 1
+    if t[i] == "{" and t[i - 1] == "=" and t:match(i) > i + LONG_LIST then i = t:match(i) end
     local word = doubled_word(t, i)
     if t:kind(i) == "directive" then
       local inner = t:inside(i)

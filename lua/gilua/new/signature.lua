@@ -156,7 +156,9 @@ function M.ask(source, kernel, options, declaration, name)
   local item = item_of(source, kernel)
   local probe = (traits() .. " " .. declaration):gsub("\n", " ") -- the lines behind keep theirs
   local probed = source:sub(1, item.last) .. " " .. probe .. source:sub(item.last + 1)
-  local code, why = compiled(probed, options)
+  local short = csource.without_values(probed)
+  local code, why = compiled(short, options)
+  if not code and short ~= probed then code, why = compiled(probed, options) end
   return code and numbers_in(code, name), item, not code and why or nil
 end
 
