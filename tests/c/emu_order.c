@@ -1,0 +1,262 @@
+/* What the race check takes to be in order (src/emu/order.c): barriers, bar.warp.syncs, and fences
+** with a strong write that another thread reads. Each test tells blocks step by step what happens,
+** and then asks which accesses are over. */
+#include "emu/shadow.h"
+#include "tap.h"
+
+enum { KEY = 64, OTHER_KEY = 128, BLOCKS = 6 };
+
+static BlockOrder block[BLOCKS];
+static Handovers places;
+
+static void begin(void) {
+    handovers_free(&places);
+    places = (Handovers){0};
+    for (uint32_t i = 0; i < BLOCKS; i++) order_begin(&block[i], i);
+}
+
+/* An access of a thread at a time, in the block's epoch as it is now. */
+static Touch touch(int at, int thread, uint64_t time) {
+    const BlockOrder *b = &block[at];
+    return (Touch){.time = time,
+                   .block = b->block,
+                   .epoch = b->epoch,
+                   .lane_epoch = b->met[thread / LANES][thread % LANES][thread % LANES] + 1,
+                   .thread = (uint16_t)thread};
+}
+
+/* A thread writes a flag in a strong way; another block reads it. */
+static void give(int from, int thread, uint64_t key) {
+    order_give(&block[from], &places, key, thread);
+}
+static void take(int to, uint64_t key) {
+    order_take(&block[to], &places, key);
+}
+
+static void over(int at, int thread, Touch then, bool want, const char *what) {
+    is_int(order_is_over(&block[at], &then, thread), want, what);
+}
+
+static void test_block(void) {
+    begin();
+    Touch early = touch(0, 0, 5);
+    over(0, 0, early, true, "an access of one's own");
+    over(0, 1, early, false, "one of another lane");
+    over(0, 40, early, false, "one of another warp");
+    over(1, 0, early, false, "one of another block, by the thread of the same number");
+    order_barrier(&block[0]);
+    over(0, 40, early, true, "one before a barrier");
+    over(0, 40, touch(0, 0, 6), false, "one behind it");
+}
+
+static void test_warp(void) {
+    begin();
+    Touch zero = touch(0, 0, 5), seventh = touch(0, 7, 5);
+    order_warp_sync(&block[0], 0, 1u << 0 | 1u << 1);
+    over(0, 1, zero, true, "one of a lane that was met in a bar.warp.sync");
+    over(0, 2, zero, false, "one of a lane that was not met");
+    over(0, 33, zero, false, "one of a lane of another warp, whose number is the met one's");
+    over(0, 1, touch(0, 0, 6), false, "one behind the bar.warp.sync");
+    order_warp_sync(&block[0], 0, 1u << 1 | 1u << 2);
+    over(0, 2, zero, true, "one that comes by a chain of two bar.warp.syncs");
+    order_warp_sync(&block[0], 0, 1u << 7);
+    over(0, 2, seventh, false, "one of a lane that synchronised alone");
+    order_warp_sync(&block[0], 0, 0xffffffffu);
+    over(0, 31, seventh, true, "one before a bar.warp.sync of the whole warp");
+}
+
+static void test_fence(void) {
+    begin();
+    Touch before = touch(0, 3, 5), other = touch(0, 4, 5), behind = touch(0, 3, 7);
+    give(0, 3, KEY);
+    take(1, KEY);
+    over(1, 0, before, false, "a flag without a fence hands nothing over");
+    order_fence(&block[0], 3, 6, true);
+    take(1, KEY);
+    over(1, 0, before, false, "nor one that was written before the fence");
+    give(0, 3, KEY);
+    over(1, 0, before, false, "nor one that is not read");
+    take(1, OTHER_KEY);
+    over(1, 0, before, false, "nor one at another place");
+    take(1, KEY);
+    over(1, 0, before, true, "a fence and a flag hand over what came before the fence");
+    over(1, 0, touch(0, 3, 6), true, "  up to its very time");
+    over(1, 0, behind, false, "  not what came behind it");
+    over(1, 0, other, false, "  nor what another lane did");
+    over(1, 0, touch(0, 35, 5), false, "  nor a lane of another warp");
+    over(1, 0, touch(2, 3, 5), false, "  nor a thread of another block");
+    over(2, 0, before, false, "  and to the block that read it alone");
+    order_begin(&block[1], 1);
+    over(1, 0, before, false, "a new block has taken nothing");
+}
+
+static void test_scope(void) {
+    begin();
+    Touch before = touch(0, 3, 5);
+    order_fence(&block[0], 3, 6, false);
+    give(0, 3, KEY);
+    take(1, KEY);
+    over(1, 0, before, false, "a fence for the block counts for no other block");
+    over(0, 70, before, false, "nor for this one before the flag is read");
+    take(0, KEY);
+    over(0, 70, before, true, "it counts in the block");
+    begin();
+    before = touch(0, 3, 5);
+    order_fence(&block[0], 3, 6, true);
+    give(0, 3, KEY);
+    take(0, KEY);
+    over(0, 70, before, true, "one for the GPU counts in the block too");
+}
+
+static void test_fence_and_lanes(void) {
+    begin();
+    Touch met = touch(0, 4, 5);
+    order_warp_sync(&block[0], 0, 1u << 3 | 1u << 4);
+    order_warp_sync(&block[0], 0, 1u << 3 | 1u << 5);
+    order_fence(&block[0], 3, 6, true);
+    give(0, 3, KEY);
+    take(1, KEY);
+    over(1, 0, met, true, "a fence is behind what its lane's met ones did");
+    over(1, 0, touch(0, 6, 5), false, "  not behind a lane that it did not meet");
+    begin();
+    order_warp_sync(&block[0], 0, 1u << 3 | 1u << 4);
+    order_barrier(&block[0]);
+    met = touch(0, 4, 5);
+    order_fence(&block[0], 3, 6, true);
+    give(0, 3, KEY);
+    take(1, KEY);
+    over(1, 0, met, false, "who was met before a barrier was not met behind it");
+}
+
+static void test_fence_and_barrier(void) {
+    begin();
+    Touch first = touch(0, 9, 5);
+    order_fence(&block[0], 0, 6, true);
+    order_barrier(&block[0]);
+    Touch second = touch(0, 0, 8), others = touch(0, 9, 8);
+    give(0, 0, KEY);
+    take(1, KEY);
+    over(1, 0, first, true, "a fence before a barrier covers what came before the barrier");
+    over(1, 0, second, false, "  not what the same thread did behind it");
+    over(1, 0, others, false, "  nor what another did");
+    order_barrier(&block[0]);
+    give(0, 0, KEY);
+    take(1, KEY);
+    over(1, 0, second, false, "  nor behind a second barrier without a fence");
+    begin();
+    first = touch(0, 9, 5);
+    order_barrier(&block[0]);
+    others = touch(0, 9, 6);
+    order_fence(&block[0], 0, 7, true);
+    give(0, 0, KEY);
+    take(1, KEY);
+    over(1, 0, first, true, "a fence behind a barrier covers all before the barrier");
+    over(1, 0, others, false, "  not what others did behind it");
+    begin();
+    first = touch(0, 9, 5);
+    order_fence(&block[0], 0, 6, false);
+    order_barrier(&block[0]);
+    give(0, 0, KEY);
+    take(1, KEY);
+    over(1, 0, first, false, "one for the block before a barrier counts for no other block");
+}
+
+static void test_two_warps(void) {
+    begin();
+    Touch first = touch(0, 3, 5), second = touch(0, 40, 7);
+    order_fence(&block[0], 3, 6, true);
+    order_fence(&block[0], 40, 8, true);
+    give(0, 3, KEY);
+    give(0, 40, KEY);
+    take(1, KEY);
+    over(1, 0, first, true, "two warps of a block hand over at one place");
+    over(1, 0, second, true, "  both");
+    over(1, 0, touch(0, 40, 9), false, "  not what comes behind both fences");
+    begin();
+    first = touch(0, 3, 9);
+    order_fence(&block[0], 3, 10, true);
+    give(0, 3, KEY);
+    order_fence(&block[0], 4, 4, true);
+    give(0, 4, KEY);
+    take(1, KEY);
+    over(1, 0, first, true, "the later of two fences counts, whichever writes first");
+    over(1, 0, touch(0, 4, 3), true, "  and both lanes of the warp");
+    over(1, 0, touch(0, 35, 3), false, "  not those of another warp");
+}
+
+/* Blocks 4, 1, 3, 0 hand over to block 2, in that order: its list is sorted by block. */
+static void test_many_blocks(void) {
+    static const int order[] = {4, 1, 3, 0};
+    begin();
+    for (int i = 0; i < 4; i++) {
+        order_fence(&block[order[i]], 0, 10 + (uint64_t)order[i], true);
+        give(order[i], 0, KEY + 4 * (uint64_t)i);
+        take(2, KEY + 4 * (uint64_t)i);
+    }
+    for (int i = 0; i < 4; i++) {
+        over(2, 0, touch(order[i], 0, 10 + (uint64_t)order[i]), true, "of each of several blocks");
+        over(2, 0, touch(order[i], 0, 11 + (uint64_t)order[i]), false, "  up to its own fence");
+    }
+    over(2, 0, touch(5, 0, 1), false, "  and of no block that handed nothing over");
+    give(2, 0, OTHER_KEY);
+    take(5, OTHER_KEY);
+    over(5, 0, touch(3, 0, 13), true, "what was taken over is handed on, without a fence");
+    over(5, 0, touch(2, 0, 1), false, "  not what the one between did itself");
+}
+
+/* More places than the table has at first: each hands on its own alone. */
+static void test_many_places(void) {
+    enum { MANY = 300 };
+    int wrong = 0;
+    begin();
+    for (uint64_t i = 1; i <= MANY; i++) {
+        order_begin(&block[0], 0);
+        order_fence(&block[0], 0, i, true);
+        give(0, 0, 4 * i);
+    }
+    for (uint64_t i = 1; i <= MANY; i++) {
+        order_begin(&block[1], 1);
+        take(1, 4 * i);
+        Touch last = touch(0, 0, i), next = touch(0, 0, i + 1);
+        wrong += !order_is_over(&block[1], &last, 0) + order_is_over(&block[1], &next, 0);
+    }
+    is_int(wrong, 0, "300 places hand over what came before the fence of each");
+    order_begin(&block[1], 1);
+    take(1, 2);
+    over(1, 0, touch(0, 0, 1), false, "a place where nothing was written hands nothing over");
+}
+
+/* A block that begins where another one ended keeps none of its fences. */
+static void test_again(void) {
+    begin();
+    order_fence(&block[0], 3, 6, true);
+    order_barrier(&block[0]);
+    order_begin(&block[0], 0);
+    is_int(block[0].epoch, 0, "a block that begins has passed no barrier");
+    Touch before = touch(0, 3, 5);
+    give(0, 3, KEY);
+    take(1, KEY);
+    over(1, 0, before, false, "and has no fence");
+    order_warp_sync(&block[0], 0, 3);
+    order_begin(&block[0], 0);
+    order_fence(&block[0], 0, 6, true);
+    give(0, 0, KEY);
+    take(1, KEY);
+    over(1, 0, touch(0, 1, 5), false, "and met nobody");
+}
+
+int main(void) {
+    test_block();
+    test_warp();
+    test_fence();
+    test_scope();
+    test_fence_and_lanes();
+    test_fence_and_barrier();
+    test_two_warps();
+    test_many_blocks();
+    test_many_places();
+    test_again();
+    begin();
+    for (int i = 0; i < BLOCKS; i++) order_free(&block[i]);
+    return tap_done();
+}
