@@ -333,6 +333,33 @@ static void test_nonsense(void) {
     refuses(line, "not where it was");
 }
 
+/* Bytes of an array of 4 rows of 16 bytes in 2 slices are set: those within it, up to its last one,
+** and no more. A line says where they begin (x, y, z), how long the array's rows are and how many a
+** slice has, then the width, height and depth of what is set. */
+static void test_array_places(void) {
+    static const struct {
+        const char *line;
+        bool fits;
+    } sets[] = {{"array:0:0:0:0 16 4 0 1 16 4 2", true},  {"array:0:0:0:1 16 4 0 1 16 4 1", true},
+                {"array:0:0:1:1 16 4 0 1 16 3 1", true},  {"array:0:12:3:1 16 4 0 1 4 1 1", true},
+                {"array:0:0:0:0 16 4 0 1 16 4 3", false}, {"array:0:0:0:1 16 4 0 1 16 4 2", false},
+                {"array:0:0:1:1 16 4 0 1 16 4 1", false}, {"array:0:13:3:1 16 4 0 1 4 1 1", false},
+                {"array:0:17:0:0 16 4 0 1 1 1 1", false}, {"array:0:0:5:0 16 4 0 1 1 1 1", false},
+                {"array:0:0:0:3 16 4 0 1 1 1 1", false},  {"array:0:0:0:0 8 4 0 1 8 1 1", false},
+                {"array:0:0:0:0 16 3 0 1 8 1 1", false},  {"array:1:0:0:0 16 4 0 1 8 1 1", false}};
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+        ReplayResult r = {0};
+        RecordWriter *w = begin();
+        record_event(w, "array 0 4 4 2 4 32,0,0,0 0");
+        record_event(w, "set %s", sets[i].line);
+        record_end(w, &err);
+        bool fine = run(NULL, &r);
+        ok(fine == sets[i].fits, "set %s %s", sets[i].line, sets[i].fits ? "fits" : "is refused");
+        if (fine) replay_free(&r);
+        else has_str(err.message, "its place is not in the array", "  with a sentence");
+    }
+}
+
 int main(void) {
     char folder[] = "/tmp/gilua-test-XXXXXX";
     model = emu_model_round();
@@ -347,6 +374,7 @@ int main(void) {
     test_managed();
     test_texels_gone();
     test_nonsense();
+    test_array_places();
     unlink(path);
     if (chdir("/") != 0 || rmdir(folder) != 0) return 1;
     return tap_done();
