@@ -154,10 +154,19 @@ tap.case("which kernels", function()
   is("template<int N> __global__ void b(int n) { }\n", 8, " b is a template", "a template")
   is("__global__ void b(int n) { extern __shared__ int s[]; s[0] = n; }\n", 8,
     " b has shared memory whose size the launch says", "dynamic shared memory")
-  local _, _, promise = of(A .. "__global__ void b(int *x) { x[x[threadIdx.x]] = 1; }\n")
-  tap.has(promise, "no thread touches", "places that come from data are a promise")
-  _, _, promise = of(A .. "__global__ void b(int *x) { x[threadIdx.x] = 1; }\n")
-  tap.is(promise, nil, "others are not")
+  local function promises(body, want)
+    local _, _, promise = of(A .. "__global__ void b(int *x) { " .. body .. " }\n")
+    tap.is(promise, want and "no thread touches what another one touches in the other kernel", body)
+  end
+  promises("x[x[threadIdx.x]] = 1;", true)
+  promises("int i = x[threadIdx.x]; x[i] = 1;", true)
+  promises("for (int *p = x; p < x + 4; ) *p++ = 1;", true)
+  promises("asm volatile(\"\"); x[threadIdx.x] = 1;", true)
+  promises("x[threadIdx.x] = 1;", nil)
+  promises("int i = threadIdx.x; x[i] = 1;", nil)
+  local _, _, promise = of("__global__ void a(int *x) { x[x[threadIdx.x]] = 1; }\n"
+    .. "__global__ void b(int n) { }\n", 12)
+  tap.has(promise, "no thread touches", "places in the first of the two")
   tap.is(rewritten.found("fuse_kernels", A .. "__global__ void b(int n) { }\n"), "",
     "nothing where no recording says what is launched")
 end)

@@ -83,6 +83,20 @@ tap.case("unrolled loops are right", function()
   out[t] = sum;]], 6, { "2" }), 5, { "2" })
 end)
 
+tap.case("a second loop does what remains, where something may", function()
+  local function rest(head, factor)
+    local text = rewritten.text("unroll", rewritten.source("  int t = threadIdx.x;\n  for (" .. head
+      .. ") out[t] += a[i];"), 4, { factor })
+    return text and select(2, text:gsub("for %(;", ""))
+  end
+  tap.is(rest("int i = 0; i < 8; i++", "4"), 1, "eight by four")
+  tap.is(rest("int i = 0; i < 8; i++", "8"), 1, "eight by eight")
+  tap.is(rest("int i = 0; i < 9; i++", "4"), 2, "nine by four")
+  tap.is(rest("int i = 8; i <= 9; i++", "2"), 1, "two, to a bound that is reached")
+  tap.is(rest("int i = 0; i < n; i++", "4"), 2, "a number that is not known")
+  tap.is(rest("int i = 0; i < 7; i++", "8"), nil, "fewer than that are left alone")
+end)
+
 tap.case("loops that are not unrolled", function()
   local function of(body) return rewritten.source(body) end
   refused("a break", "unroll", of "for (int i = 0; i < n; i++) { if (a[i] > 1.f) break; }", 3,
@@ -328,8 +342,10 @@ tap.case("a loop for values that are known", function()
   local found = specialise.find(known)
   tap.is(#found .. " " .. found[1].line .. " " .. table.concat(found[1].args, " "), "1 4 n 61",
     "proposed at the outermost loop, for its own parameters")
-  known.options.values = function() return { n = 5000 } end
-  tap.is(#specialise.find(known), 0, "not for a size")
+  for value, want in pairs { [1] = 0, [2] = 1, [4096] = 1, [4097] = 0 } do
+    known.options.values = function() return { n = value } end
+    tap.is(#specialise.find(known), want, value .. ": not for one round, nor for a size")
+  end
   refused("a loop in another", "specialise", source, 6, { "n", "61" }, "in another loop")
   refused("a variable", "specialise", source, 4, { "t", "61" }, "t is no parameter")
   refused("an array", "specialise", source, 4, { "a", "61" }, "a is no parameter")
@@ -339,6 +355,22 @@ tap.case("a loop for values that are known", function()
   for (int j = 0; j < n; j++) { out[t] += a[j]; if (j == 3) n = 5; }]]), 4, { "n", "8" },
     "n is no parameter")
   refused("no value", "specialise", source, 4, { "n" }, "stands its value")
+  local function no(what, body, why)
+    refused(what, "specialise", rewritten.source(T .. "  for (int j = 0; j < n; j++) {\n" .. body
+      .. "\n  }\n  end: ;"), 4, { "n", "8" }, why)
+  end
+  no("a goto", "if (a[j] > 0.f) goto end;", "it has a goto")
+  no("a label", "on: out[t] += a[j];", "it has a goto")
+  no("an #if", "#if A\n  out[t] += a[j];\n#endif", "it has an #if")
+  no("an #if that begins elsewhere", "#endif\n  out[t] += a[j];\n#if A", "it has an #if")
+  no("shared memory", "__shared__ float s[32]; out[t] += s[j];", "it declares shared memory")
+  no("a static variable", "static int s; out[t] += s++;", "it declares shared memory")
+  no("a long body", ("out[t] += a[j];"):rep(200), "too long to be there twice")
+  right("one that is not too long", "specialise", rewritten.source(T
+    .. "  for (int j = 0; j < n; j++) {\n" .. ("out[t] += a[j];"):rep(190) .. "\n  }"), 4,
+    { "n", "8" })
+  refused("a function that is called", "specialise", "__device__ void f(int n) {\n"
+    .. "  for (int j = 0; j < n; j++) n + j;\n}\n" .. source, 2, { "n", "8" }, "it is in no kernel")
 end)
 
 tap.case("loads of several iterations before what they do", function()
