@@ -90,7 +90,7 @@ slowest    := $(addprefix tests/,cli/own.t cli/docs.t cli/workloads.t cli/result
               cli/energy.t cli/ptx.t cli/replay.t cli/archive.t cli/no_memory.t cli/newkinds.t cli/network.t \
               lua/niftyreg_wide.lua lua/kernels.lua cli/cluster.t lua/funnel.lua cli/readers.t)
 
-.PHONY: all deps deps-test deps-dev cluster-deps demo test fresh-test gpu-test cluster-test tests bench faults kills fuzz fuzzing scores docs site names portable release package-test install uninstall clean help FORCE
+.PHONY: all deps deps-test deps-dev cluster-deps demo test fresh-test gpu-test cluster-test tests bench faults kills mutants fuzz fuzzing scores docs site names portable release package-test install uninstall clean help FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
@@ -279,6 +279,11 @@ scores: deps
 	$Q$(MAKE) --no-print-directory all
 	$QGILUA_SCORES=all ./gilua tests/lua/scores.lua
 
+# One-line changes of our own sources, each of which a test should notice (tests/mutants/judge.lua).
+mutants: deps-test
+	$Q$(MAKE) --no-print-directory all
+	$Q./gilua tests/mutants/run.lua $(FILE) --count $(or $(N),20) --seed $(or $(SEED),1)
+
 bench: deps-test
 	$Q$(MAKE) --no-print-directory tests
 	$Q$O/tests/emu_speed
@@ -363,6 +368,8 @@ help:
 	@echo "make fuzz       every reader, the archive, the farm's sockets, for a minute each, changed PTX for ten,"
 	@echo "                under sanitizers; SECONDS=N for another time,"
 	@echo "                TARGET=NAME is one, SEED=N the same inputs again"
+	@echo "make mutants FILE=src/emu/order.c  does a test notice each of 20 one-line changes of the file?"
+	@echo "                N=100 tries more, SEED=N others; tests/mutants/covers.lua says which tests"
 	@echo "make scores     are the data of kernels/ as good as their READMEs say?"
 	@echo "make docs       write docs/api.md, the man page and the completions from the code"
 	@echo "make site       build/site/: README.md, docs/ and kernels/ as pages, with a search"

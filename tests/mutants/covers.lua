@@ -1,0 +1,36 @@
+-- covers: which tests may notice a change of a file. A row is a pattern of files (the whole path)
+-- and the tests, in any order: of all rows that fit, all are taken. Those of a Lua file that call
+-- nothing in it are left out by judge.lua.
+
+local TRANSFORM = "tests/lua/transform.lua tests/lua/transformarithmetic.lua "
+  .. "tests/lua/transformloops.lua tests/lua/transformmemory.lua tests/lua/transformremainder.lua "
+  .. "tests/lua/transformshuffle.lua tests/lua/transformstage.lua tests/lua/transformsubwarp.lua "
+  .. "tests/lua/transformthreads.lua tests/lua/fuse_kernels.lua tests/lua/proposals.lua "
+  .. "tests/lua/facts_rewritings.lua"
+
+return {
+  -- A fact is tested alone: what only its rewritings' tests would notice is a test that is missing.
+  { file = "lua/gilua/facts/.*%.lua", tests = "tests/lua/facts_apart.lua "
+    .. "tests/lua/facts_loop.lua "
+    .. "tests/lua/facts_memory_of.lua tests/lua/facts_once.lua tests/lua/facts_uniform.lua "
+    .. "tests/lua/transform.lua tests/lua/transformarithmetic.lua "
+    .. "tests/lua/transformremainder.lua tests/lua/proposals.lua" },
+  { file = "lua/gilua/transform/.*%.lua", tests = TRANSFORM .. " tests/lua/transformgeometry.lua" },
+  { file = "lua/gilua/transform/transplant.lua", tests = "tests/lua/transplant.lua" },
+  { file = "lua/gilua/new/otherdata.lua", tests = "tests/lua/otherdata.lua" },
+  { file = "lua/gilua/farm/funnel.*%.lua", tests = "tests/lua/funnel.lua tests/lua/verdicts.lua "
+    .. "tests/lua/screen.lua tests/lua/sieve.lua" },
+  { file = "lua/gilua/farm/sieve.lua", tests = "tests/lua/sieve.lua tests/lua/funnel.lua" },
+  { file = "src/emu/order%.c", tests = "build/tests/emu_order build/tests/emu_turns "
+    .. "build/tests/emu_core_barrier build/tests/emu_faults build/tests/emu_warps "
+    .. "build/tests/emu_async build/tests/emu_programs build/tests/emu_threads" },
+  { file = "src/emu/race%.c", tests = "build/tests/emu_order build/tests/emu_turns "
+    .. "build/tests/emu_faults build/tests/emu_warps build/tests/emu_async "
+    .. "build/tests/emu_programs build/tests/emu_core_barrier" },
+  { file = "src/emu/bounds%.c", tests = "build/tests/emu_forms build/tests/emu_modules "
+    .. "build/tests/emu_faults build/tests/emu_core_memory build/tests/emu_core_names "
+    .. "build/tests/emu_instructions_memory" },
+  { file = "src/replay/.*%.c", tests = "build/tests/replay build/tests/replay_turns "
+    .. "tests/lua/hostile_recordings.lua" },
+  { file = "src/array/compare%.c", tests = "build/tests/array_compare" },
+}
