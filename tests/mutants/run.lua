@@ -40,20 +40,26 @@ local function has_c_file(files)
   return false
 end
 
-local name = os.tmpname()
-os.remove(name)
-local folder = lfs.currentdir() .. "/build/mutants/" .. name:match "[^/]*$"
-copy_tree(folder, has_c_file(options.file))
-local rows = judge.run {
-  folder = folder, files = options.file, count = options.count, seed = options.seed,
-  covers = dofile "tests/mutants/covers.lua", explained = dofile "tests/mutants/explained.lua",
-  command = function(test) return "tests/run " .. shell.quoted(test) end,
-  build = has_c_file(options.file) and function(test)
-    return "make -s " .. (test:find "^build/" and shell.quoted(test) or "gilua")
-  end or nil,
-  say = print,
-}
-execute("rm -rf %s", shell.quoted(folder))
-for _, row in ipairs(rows) do
+-- The rows of the table; the copy goes, however it ends.
+local function judged()
+  local name = os.tmpname()
+  os.remove(name)
+  local folder = lfs.currentdir() .. "/build/mutants/" .. name:match "[^/]*$"
+  local _ <close> = setmetatable({}, { __close = function()
+    execute("rm -rf %s", shell.quoted(folder))
+  end })
+  copy_tree(folder, has_c_file(options.file))
+  return judge.run {
+    folder = folder, files = options.file, count = options.count, seed = options.seed,
+    covers = dofile "tests/mutants/covers.lua", explained = dofile "tests/mutants/explained.lua",
+    command = function(test) return "tests/run " .. shell.quoted(test) end,
+    build = has_c_file(options.file) and function(test)
+      return "make -s " .. (test:find "^build/" and shell.quoted(test) or "gilua")
+    end or nil,
+    say = print,
+  }
+end
+
+for _, row in ipairs(judged()) do
   if row.survived > 0 then os.exit(1) end
 end
