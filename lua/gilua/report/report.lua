@@ -287,137 +287,153 @@ local function generations_known(folder)
   return type(result) == "table" and math.tointeger(result.generations) or 0
 end
 
---- An observer that keeps what a run finds in a folder: as it goes, and at its end.
+-- What an observer keeps between events.
+---@class gilua.report.Results
+---@field folder ResultFolder
+---@field files table of `writer`
+---@field past table the observer that writes the archive
+---@field page table the observer that writes report.html
+---@field began number seconds
+---@field known integer generations that an earlier result.json of this run tells of
+---@field keeps table|false|nil what was kept of the problem; nil before the folder is begun
+---@field written string? the genome in best.cu
+---@field told { losses: table, lost: table } of workers and of agents, as the log has them
+local Results = {}
+Results.__index = Results
+
+function Results:note(text, ...)
+  self.files.add("log.txt", ("%8.1f s  %s\n"):format(host.seconds() - self.began,
+    text:format(...)))
+end
+
+function Results:note_losses(run)
+  local spent, told = evolve.spent(run), self.told
+  local losses, lost = spent.losses or {}, spent.setbacks or {}
+  local sentences = { losses_since(told.losses, losses), agents_since(told.lost, lost) }
+  for _, sentence in pairs(sentences) do self:note("%s", sentence) end
+  self.told = { losses = losses, lost = lost }
+end
+
+-- Begins the folder: from now on the results of an earlier run are replaced.
+function Results:begin(run)
+  if self.keeps ~= nil then return end
+  self.files.begin()
+  -- a problem without a definition has no files
+  self.keeps = run.problem.definition and kept.write(run.problem, self.folder) or false
+end
+
+function Results:write_result(run)
+  local value = M.result(run, host.seconds() - self.began, self.keeps or nil, self.folder.dir)
+  self.folder:write("result.json", json.encode(value) .. "\n")
+end
+
+-- Writes the best so far, or in the end.
+function Results:save(run)
+  local result = run.result or evolve.so_far(run)
+  apart { function()
+    if not result or result.best.genome == self.written then return end
+    M.write_best(run.problem, result.best.genome, self.folder, run.scheme.farm)
+    self.written = result.best.genome
+  end, function() self:write_result(run) end }
+end
+
+function Results:start(run)
+  self.files.add("generations.csv", csv_line(function(column) return column[1] end))
+  self:note("%s, seed %d, device %s, population %d, %d generations", run.problem.name, run.seed,
+    run.scheme.farm.device or "?", run.scheme.population, run.scheme.generations)
+  if not self.folder:holds_earlier() then self:begin(run) end
+  self.past.on_start(run)
+  if self.folder.changed then
+    self:note("what the last run here found out is not asked: %s", self.folder.changed)
+  end
+end
+
+function Results:archive_result(...) self.past.on_result(...) end
+function Results:archive_generation(...) self.past.on_generation(...) end
+function Results:archive_end(...) self.past.on_end(...) end
+
+function Results:log_result(run, individual)
+  if individual.measurement.status ~= "ok" then
+    self.files.add("log.txt", describe_reject(run, individual))
+  end
+end
+
+function Results:save_if_asked(run)
+  if self.keeps ~= nil and #run.records > 0 and core.system.asked() then
+    self:save(run)
+    self:note("asked by SIGUSR1: the best so far is saved")
+  end
+end
+
+function Results:log_generation(run, record)
+  self.files.add("generations.csv", csv_line(function(column) return column[2](record) end))
+  self:note("%s", progress.generation_line(run, record))
+  self:note_losses(run)
+end
+
+function Results:save_generation(run, record)
+  if record.generation < self.known then return end -- what is there tells of more
+  self:begin(run)
+  self:save(run)
+end
+
+-- The page is of all that happened, also of what an earlier beginning of this run kept.
+function Results:show_generation(run, record)
+  self.page.on_generation(run, record)
+  if record.generation >= self.known then self.page.write(run) end
+end
+
+function Results:save_end(run)
+  if run.result and (#run.records >= self.known or not run.stopped) then self:begin(run) end
+  if self.keeps ~= nil then self:save(run) end
+end
+
+function Results:show_end(run)
+  if self.keeps ~= nil then self.page.write(run, true) end
+end
+
+function Results:log_end(run)
+  if self.keeps == nil then return end
+  self:note_losses(run)
+  if run.stopped then self:note("stopped: %s", run.stopped.message) end
+  local told_by_some = telling.summary(run)
+  if told_by_some then self:note("%s", told_by_some) end
+  if run.result then
+    local right = fitness.right(run.result.best)
+    self:note("best: %.3fx on %s, %s: %s", run.result.speedup, run.result.case,
+      right and "right" or "wrong", run.result.best.genome)
+  end
+  self.files.close()
+end
+
+-- What each event has done, in this order. Where one part fails, the others are done.
+local EVENTS = {
+  on_result = { Results.archive_result, Results.log_result, Results.save_if_asked },
+  on_generation = { Results.archive_generation, Results.log_generation, Results.save_generation,
+    Results.show_generation },
+  on_end = { Results.archive_end, Results.save_end, Results.show_end, Results.log_end },
+}
+
+--- Makes an observer that keeps what a run finds in a folder, as it goes and at its end.
 ---@param folder ResultFolder
 ---@param options? table of the page (gilua.live)
 ---@return table observer for the scheme's `observers`; dir: where the results are
 function M.observer(folder, options)
-  local clock = host.seconds
-  local began = clock()
-  local files = writer(folder)
-  local o = { dir = folder.dir, folder = folder }
   local past = history.observer(folder)
-  local page = live.observer(live.page(folder), past, options)
-  local known = generations_known(folder)
-  local keeps, written -- of the problem; the best genome in best.cu
-  local told = { losses = {}, lost = {} } -- of workers and of agents, as the log has them
-
-  local function note(text, ...)
-    files.add("log.txt", ("%8.1f s  %s\n"):format(clock() - began, text:format(...)))
-  end
-
-  local function note_losses(run)
-    local spent = evolve.spent(run)
-    local losses, lost = spent.losses or {}, spent.setbacks or {}
-    local sentences = { losses_since(told.losses, losses), agents_since(told.lost, lost) }
-    for _, sentence in pairs(sentences) do note("%s", sentence) end
-    told = { losses = losses, lost = lost }
-  end
-
-  local function begin(run)
-    if keeps ~= nil then return end
-    files.begin()
-    -- a problem without a definition has no files
-    keeps = run.problem.definition and kept.write(run.problem, folder) or false
-  end
-
-  -- The best so far, or in the end.
-  local function save(run)
-    local result = run.result or evolve.so_far(run)
-    apart { function()
-      if not result or result.best.genome == written then return end
-      M.write_best(run.problem, result.best.genome, folder, run.scheme.farm)
-      written = result.best.genome
-    end, function()
-      local value = M.result(run, clock() - began, keeps or nil, folder.dir)
-      folder:write("result.json", json.encode(value) .. "\n")
-    end }
-  end
-
-  function o.on_start(run)
-    files.add("generations.csv", csv_line(function(column) return column[1] end))
-    note("%s, seed %d, device %s, population %d, %d generations", run.problem.name, run.seed,
-      run.scheme.farm.device or "?", run.scheme.population, run.scheme.generations)
-    if not folder:holds_earlier() then begin(run) end
-    past.on_start(run)
-    if folder.changed then
-      note("what the last run here found out is not asked: %s", folder.changed)
-    end
-  end
-
-  -- What is added line by line, and what is written whole: where one fails, the other goes on.
-  local journal, whole, shown = {}, {}, {}
-
-  function journal.on_result(run, individual)
-    if individual.measurement.status ~= "ok" then
-      files.add("log.txt", describe_reject(run, individual))
-    end
-  end
-
-  function whole.on_result(run)
-    if keeps ~= nil and #run.records > 0 and core.system.asked() then
-      save(run)
-      note("asked by SIGUSR1: the best so far is saved")
-    end
-  end
-
-  function journal.on_generation(run, record)
-    files.add("generations.csv", csv_line(function(column) return column[2](record) end))
-    note("%s", progress.generation_line(run, record))
-    note_losses(run)
-  end
-
-  function whole.on_generation(run, record)
-    if record.generation < known then return end -- what is there tells of more
-    begin(run)
-    save(run)
-  end
-
-  function whole.on_end(run)
-    if run.result and (#run.records >= known or not run.stopped) then begin(run) end
-    if keeps ~= nil then save(run) end
-  end
-
-  function journal.on_end(run)
-    if keeps == nil then return end
-    note_losses(run)
-    if run.stopped then note("stopped: %s", run.stopped.message) end
-    local told_by_some = telling.summary(run)
-    if told_by_some then note("%s", told_by_some) end
-    if run.result then
-      local right = fitness.right(run.result.best)
-      note("best: %.3fx on %s, %s: %s", run.result.speedup, run.result.case,
-        right and "right" or "wrong", run.result.best.genome)
-    end
-    files.close()
-  end
-
-  -- The page: of all that happened, also of what an earlier beginning of this run kept.
-  function shown.on_generation(run, record)
-    page.on_generation(run, record)
-    if record.generation >= known then page.write(run) end
-  end
-
-  function shown.on_end(run)
-    if keeps ~= nil then page.write(run, true) end
-  end
-
-  for event, parts in pairs { on_result = { past, journal, whole },
-      on_generation = { past, journal, whole, shown },
-      on_end = { past, whole, shown, journal } } do
-    local works = {}
-    for i, part in ipairs(parts) do works[i] = part[event] end
-    o[event] = function(...) apart(works, ...) end
+  local results = setmetatable({ folder = folder, files = writer(folder), past = past,
+    page = live.observer(live.page(folder), past, options), began = host.seconds(),
+    known = generations_known(folder), told = { losses = {}, lost = {} } }, Results)
+  local o = { dir = folder.dir, folder = folder, past = past }
+  function o.on_start(run) results:start(run) end
+  for event, parts in pairs(EVENTS) do
+    o[event] = function(...) apart(parts, results, ...) end
   end
 
   --- Writes result.json again, of a run whose winner is what others made of it.
   function o.conclude(run, result)
-    local as_if = setmetatable({ result = result }, { __index = run })
-    local value = M.result(as_if, clock() - began, keeps or nil, folder.dir)
-    folder:write("result.json", json.encode(value) .. "\n")
+    results:write_result(setmetatable({ result = result }, { __index = run }))
   end
 
-  o.past = past
   return o
 end
 
