@@ -23,9 +23,9 @@ local rooms = {
     .. "recording recorded streams touches ptxtext compilers" },
   { "store", "archive schema world merge evaluations" },
   { "farm", "farm funnel crew runner replayer gpureplayer worker compiler bench cluster agent" },
-  { "report", "report folder described history findings kept tuned progress html plot explain "
-    .. "below t4 tuningcache disparity live state census lineage landscape markup "
-    .. "gnuplot frontier interactions telling" },
+  { "report", "report folder described history findings kept tuned progress explain below t4 "
+    .. "tuningcache census lineage frontier interactions telling page.html page.plot "
+    .. "page.disparity page.live page.state page.landscape page.markup page.gnuplot" },
   { "study", "experiment gecco2014 eurogp2014 tune validate replay adequacy best "
     .. "epistasis archipelago limit" },
   { "new", "newproblem reading parts csource headers slice signature branches hostcode hostvalue "
@@ -39,7 +39,9 @@ local rooms = {
 
 local modules = {} -- name -> what `require` takes
 for _, room in ipairs(rooms) do
-  for name in room[2]:gmatch "%S+" do modules[name] = "gilua." .. room[1] .. "." .. name end
+  for path in room[2]:gmatch "%S+" do
+    modules[path:match "[^.]+$"] = "gilua." .. room[1] .. "." .. path
+  end
 end
 
 ---@class gilua

@@ -1,7 +1,7 @@
 -- html, plot: an experiment as a page.
 package.path = "lua/?.lua;lua/?/init.lua;tests/lua/?.lua;" .. package.path
-local html = require "gilua.report.html"
-local plot = require "gilua.report.plot"
+local html = require "gilua.report.page.html"
+local plot = require "gilua.report.page.plot"
 local tap = require "tap"
 
 local function tuning(parameters, rows)

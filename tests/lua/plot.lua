@@ -1,8 +1,8 @@
 -- plot, html: pages without gnuplot, and of tables with holes.
 package.path = "lua/?.lua;lua/?/init.lua;tests/lua/?.lua;" .. package.path
-local gnuplot = require "gilua.report.gnuplot"
-local html = require "gilua.report.html"
-local plot = require "gilua.report.plot"
+local gnuplot = require "gilua.report.page.gnuplot"
+local html = require "gilua.report.page.html"
+local plot = require "gilua.report.page.plot"
 local tap = require "tap"
 
 -- f() with nothing in PATH.

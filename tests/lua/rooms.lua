@@ -31,9 +31,18 @@ local function places()
   return place, list
 end
 
+-- The modules of a room and of the folders in it: "html", "page/html".
 local function files_of(room)
   local names = {}
-  for file in lfs.dir(HOME .. room) do names[#names + 1] = file:match("^(.+)%.lua$") end
+  local function visit(folder)
+    for file in lfs.dir(HOME .. room .. "/" .. folder) do
+      local path = folder .. file
+      names[#names + 1] = path:match "^(.+)%.lua$"
+      local is_folder = lfs.attributes(HOME .. room .. "/" .. path, "mode") == "directory"
+      if is_folder and not file:find "^%." then visit(path .. "/") end
+    end
+  end
+  visit ""
   table.sort(names)
   return names
 end
@@ -114,7 +123,9 @@ tap.case("no circle of files", function()
     open[module], closed[module] = nil, true
   end
   for _, room in ipairs(rooms) do
-    for _, name in ipairs(files_of(room)) do visit("gilua." .. room .. "." .. name) end
+    for _, path in ipairs(files_of(room)) do
+      visit("gilua." .. room .. "." .. path:gsub("/", "."))
+    end
   end
   tap.is(circle, nil, "no module imports itself by way of others")
 end)

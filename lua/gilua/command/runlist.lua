@@ -5,7 +5,7 @@ local attempt = require "gilua.base.attempt"
 local core = require "gilua.core"
 local gi = require "gilua"
 local past = require "gilua.command.past"
-local state = require "gilua.report.state"
+local state = require "gilua.report.page.state"
 
 local M = {}
 

@@ -10,7 +10,7 @@ local entries = require "gilua.base.entries"
 local lfs = require "lfs"
 local printable = require "gilua.base.printable"
 local runlist = require "gilua.command.runlist"
-local state = require "gilua.report.state"
+local state = require "gilua.report.page.state"
 
 local M = {}
 

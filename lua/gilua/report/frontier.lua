@@ -2,8 +2,8 @@
 -- how many of the tried were valid on the way, on its page and as values of result.json.
 
 local json = require "gilua.base.json"
-local markup = require "gilua.report.markup"
-local plot = require "gilua.report.plot"
+local markup = require "gilua.report.page.markup"
+local plot = require "gilua.report.page.plot"
 
 local RATIOS = { time = true, energy = true } -- objectives that are ratios to the unmodified
 

@@ -2,7 +2,7 @@
 -- (gilua.study.epistasis), on its page and as values of result.json.
 
 local json = require "gilua.base.json"
-local markup = require "gilua.report.markup"
+local markup = require "gilua.report.page.markup"
 
 local M = {}
 

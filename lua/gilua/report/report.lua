@@ -1,6 +1,6 @@
 -- report: the folder of results a run leaves, as an observer of gilua.evolve.
 --
---   report.html      all of it as a page, while the run is on too (gilua.report.live)
+--   report.html      all of it as a page, while the run is on too (gilua.report.page.live)
 --   result.json      what was found, on which case, against what, and what was tried
 --   best.cu          the best kernel
 --   best.patch       a unified diff that `patch` applies to the kernel
@@ -35,7 +35,7 @@ local json = require "gilua.base.json"
 local launches = require "gilua.transform.launch"
 local lfs = require "lfs"
 local kept = require "gilua.report.kept"
-local live = require "gilua.report.live"
+local live = require "gilua.report.page.live"
 local progress = require "gilua.report.progress"
 local roofline = require "gilua.base.roofline"
 local runpath = require "gilua.base.runpath"

@@ -2,12 +2,12 @@
 -- element that takes the page's text colour, shares no names with other charts of the page, and is
 -- the same to the byte for the same data.
 
-local gnuplot = require "gilua.report.gnuplot"
+local gnuplot = require "gilua.report.page.gnuplot"
 local settings = require "gilua.base.settings"
 
 local M = {}
 
---- Is there a gnuplot (gilua.report.gnuplot)?
+--- Is there a gnuplot (gilua.report.page.gnuplot)?
 M.available = gnuplot.available
 
 --- The colours of series in order: told apart also by the colour-blind (Okabe and Ito, 2008), and

@@ -5,13 +5,13 @@
 
 local evolve = require "gilua.search.evolve"
 local frontier = require "gilua.report.frontier"
-local gnuplot = require "gilua.report.gnuplot"
+local gnuplot = require "gilua.report.page.gnuplot"
 local interactions = require "gilua.report.interactions"
-local landscape = require "gilua.report.landscape"
-local markup = require "gilua.report.markup"
-local nodes = require "gilua.report.nodes"
-local plot = require "gilua.report.plot"
-local state = require "gilua.report.state"
+local landscape = require "gilua.report.page.landscape"
+local markup = require "gilua.report.page.markup"
+local nodes = require "gilua.report.page.nodes"
+local plot = require "gilua.report.page.plot"
+local state = require "gilua.report.page.state"
 local textfile = require "gilua.base.textfile"
 
 local M = {}

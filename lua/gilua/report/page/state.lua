@@ -3,7 +3,7 @@
 -- writes it any more. `gilua watch` knows who is at work and says so in the page that it serves; a
 -- page opened as a file knows no more than when it was written.
 
-local markup = require "gilua.report.markup"
+local markup = require "gilua.report.page.markup"
 local shell = require "gilua.base.shell"
 
 local M = {}

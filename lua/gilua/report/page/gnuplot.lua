@@ -1,5 +1,5 @@
--- gnuplot: the program that draws the charts (gilua.report.plot): its language, and running it.
--- What comes back is one <svg> element that takes the page's text colour, shares no names with
+-- gnuplot: the program that draws the charts (gilua.report.page.plot): its language, and running
+-- it. What comes back is one <svg> element that takes the page's text colour, shares no names with
 -- other charts of the page, and is the same to the byte for the same script. Charts that are asked
 -- for within `together` are drawn by one process, and one that the page before had is taken over.
 

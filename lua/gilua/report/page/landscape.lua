@@ -2,8 +2,8 @@
 -- genes come from, and what the operators' children were worth. Each point says which mutant it is.
 
 local genome = require "gilua.search.genome"
-local markup = require "gilua.report.markup"
-local plot = require "gilua.report.plot"
+local markup = require "gilua.report.page.markup"
+local plot = require "gilua.report.page.plot"
 
 local M = {}
 

@@ -1,7 +1,7 @@
 -- nodes: what the page of a run that is on says of the agents that work for it (`gilua cluster
 -- status` says the same of all runs of a server).
 
-local markup = require "gilua.report.markup"
+local markup = require "gilua.report.page.markup"
 
 local M = {}
 

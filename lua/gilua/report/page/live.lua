@@ -6,7 +6,7 @@ local census = require "gilua.report.census"
 local evolve = require "gilua.search.evolve"
 local explain = require "gilua.report.explain"
 local host = require "gilua.base.host"
-local html = require "gilua.report.html"
+local html = require "gilua.report.page.html"
 local lineage = require "gilua.report.lineage"
 local telling = require "gilua.report.telling"
 
