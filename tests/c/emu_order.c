@@ -182,6 +182,19 @@ static void test_two_warps(void) {
     over(1, 0, first, true, "the later of two fences counts, whichever writes first");
     over(1, 0, touch(0, 4, 3), true, "  and both lanes of the warp");
     over(1, 0, touch(0, 35, 3), false, "  not those of another warp");
+    order_fence(&block[0], 40, 1, true);
+    give(0, 40, KEY);
+    take(1, KEY);
+    over(1, 0, touch(0, 40, 1), true, "  which come in with a fence at the very first time");
+    begin();
+    order_fence(&block[0], 9, 4, true);
+    order_barrier(&block[0]);
+    order_fence(&block[0], 3, 10, true);
+    give(0, 3, KEY);
+    give(0, 40, KEY);
+    take(1, KEY);
+    over(1, 0, touch(0, 3, 9), true, "a lane's fence counts beside a flag of a warp without one");
+    over(1, 0, touch(0, 70, 9), false, "  for its own warp alone");
 }
 
 /* Blocks 4, 1, 3, 0 hand over to block 2, in that order: its list is sorted by block. */
@@ -213,6 +226,7 @@ static void test_many_places(void) {
         order_begin(&block[0], 0);
         order_fence(&block[0], 0, i, true);
         give(0, 0, 4 * i);
+        take(2, 2); /* where nothing was written, however full the table is */
     }
     for (uint64_t i = 1; i <= MANY; i++) {
         order_begin(&block[1], 1);
