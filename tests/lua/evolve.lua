@@ -334,6 +334,27 @@ tap.case("a gain that chance can explain is not announced", function()
   tap.is(run.result.speedup, 1, "and no speed-up")
 end)
 
+tap.case("a gain counts from the least on, of the winner and of each of its genes", function()
+  local small = evolve.run(scheme { least = 0.3 }).result
+  tap.ok(1 / fake.BEST_FACTOR > 1.3, "the optimum gains more than the least")
+  tap.ok(small.speedup > 1.3, "so that there is a winner: " .. small.speedup)
+  tap.ok(genome.length(small.best.genome) < #fake.BEST_GENES, "without genes that gain less")
+  local none = evolve.run(scheme { least = 0.8 }).result
+  tap.is(none.best.genome, "", "the unmodified kernel is the result where all gain less together")
+  tap.is(none.speedup, 1, "and no speed-up")
+  local squared = evolve.run(scheme { least = 2, fitness = function(m)
+    return m.status == "ok" and m.ticks ^ 2 or math.huge
+  end }).result
+  tap.is(squared.best.genome, "", "it is a share of the fitness, whatever that asks for")
+  local farm = fake.farm()
+  function farm:compare() -- luacheck: ignore self
+    return { status = "ok", ratio = 1.005, low = 1.004, high = 1.006, pairs = 40 }
+  end
+  tap.is(evolve.run(scheme { farm = farm, least = 0.01 }).result.best.genome, "",
+    "what gains less in turn is no winner")
+  tap.is(evolve.run(scheme { farm = farm }).result.speedup, 1.005, "unless less than that counts")
+end)
+
 tap.case("what is faster alone and slower in turn is no winner", function()
   local farm = fake.farm()
   function farm:compare() -- luacheck: ignore self

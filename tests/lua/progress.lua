@@ -64,6 +64,8 @@ end)
 tap.case("nothing found, and nothing to find", function()
   tap.has(shown({}, { acceptable = function(own) return own.genome == "" end }),
     "No mutant beat the unmodified kernel.", "no mutant is better")
+  tap.has(shown({}, { least = 0.8 }), "No mutant beat the unmodified kernel by more than 80 %.",
+    "none gains what counts")
   tap.has(shown({}, { farm = fake.farm(function() error("interrupted!") end) }),
     "Stopped before the first generation was complete: no result.", "stopped at once")
 end)

@@ -357,6 +357,8 @@ local function errors_of(o)
   return o.scheme == "gevo" and "whole" or "small"
 end
 
+local LEAST = 0.01 -- a gain that counts, as a share of the time
+
 local function evolved(problem, o, folder, data)
   local farm <close> = gi.farm(problem, { device = o.device, jobs = o.jobs,
     timed_error = timed_error(o), wrong = errors_of(o), energy = is_energy_asked(o) })
@@ -369,7 +371,7 @@ local function evolved(problem, o, folder, data)
     problem = problem, farm = farm, fitness = gi.fitness.within(problem.tolerance),
     check = check_of(o, farm),
     population = o.population, generations = o.generations, rng = gi.rng(o.seed), start = start,
-    start_from = start_from,
+    start_from = start_from, least = LEAST,
     init = gi.own.first, genes = gi.own.genes(problem, o.transform),
     draw = draw_of(problem, farm, o),
     hold = watch.hold, breed = breed_of(o, folder),

@@ -43,7 +43,8 @@ local function plain(value)
   return copy
 end
 
-local NUMBERS = { "population", "generations", "finalists", "start", "base", "check" }
+local NUMBERS = { "population", "generations", "finalists", "least", "start", "base",
+  "check" }
 local FUNCTIONS = { "init", "mutate", "cross", "fitness", "acceptable", "select", "minimise",
   "hold" }
 

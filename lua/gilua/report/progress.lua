@@ -132,10 +132,13 @@ local function comparison(result, tolerance)
   return lines
 end
 
-local function add_genes(lines, problem, text)
+local SAID = 0.001 -- a least gain that is worth a word
+
+local function add_genes(lines, problem, text, least)
   local genes = explain.genome(problem, text)
   if #genes == 0 then
-    lines[#lines + 1] = "No mutant beat the unmodified kernel."
+    lines[#lines + 1] = ("No mutant beat the unmodified kernel%s."):format(
+      least >= SAID and (" by more than %g %%"):format(100 * least) or "")
     return
   end
   lines[#lines + 1] = #genes == 1 and "What the one gene of the best does:"
@@ -158,7 +161,7 @@ function M.summary(run)
       run.scheme.generations, run.enough)
   end
   lines[#lines + 1] = ""
-  add_genes(lines, run.problem, result.best.genome)
+  add_genes(lines, run.problem, result.best.genome, run.scheme.least)
   return table.concat(lines, "\n")
 end
 

@@ -134,6 +134,7 @@ M.paper = {
   acceptable = fitness.acceptable,                      -- (own, baseline, tolerance) -> boolean
   select = select.truncation,                           -- (population, rng) -> parents
   minimise = minimise.knockout,                         -- (genome, score) -> genome
+  least = minimise.LEAST, -- a share of the fitness: the winner gains more, and each gene it keeps
   finalists = 5,        -- how many of the generations' best meet in the final comparison
   start = "",           -- a genome that the first population and newcomers begin with: what an
                         -- earlier run found
@@ -540,12 +541,18 @@ local function contenders(run)
   return finalists
 end
 
+-- Is it sound, and better than the unmodified kernel by more than the least that counts?
+local function gains(run, individual, baseline)
+  local own = individual.fitness
+  return sound(individual) and own + run.scheme.least * math.abs(own) < baseline.fitness
+end
+
 -- Those that still beat the unmodified kernel on a new case, best first.
-local function ranked(finalists, baseline)
+local function ranked(run, finalists, baseline)
   local order, winners = {}, {}
   for i, individual in ipairs(finalists) do
     order[individual] = i
-    if sound(individual) and individual.fitness < baseline.fitness then
+    if gains(run, individual, baseline) then
       winners[#winners + 1] = individual
     end
   end
@@ -557,11 +564,11 @@ local function ranked(finalists, baseline)
 end
 
 -- By how much two fitnesses may differ and mean nothing: three standard deviations (§4.3) of the
--- difference of two medians, each known to rel_error at about two. On the virtual GPU, which has no
--- noise, what is nobody's gain.
-local function noise_of(individual)
+-- difference of two medians, each known to rel_error at about two. At least the scheme's `least`,
+-- also on the virtual GPU, which has no noise.
+local function noise_of(run, individual)
   local rel_error = individual.measurement.rel_error or 0
-  return math.max(3 * math.sqrt(2) * rel_error / 2, minimise.LEAST) * individual.fitness
+  return math.max(3 * math.sqrt(2) * rel_error / 2, run.scheme.least) * math.abs(individual.fitness)
 end
 
 -- The winner without the genes it does not need, judged on the case it won on.
@@ -577,20 +584,27 @@ local function cleaned(run, winner, baseline, case)
       known[text] = sound(individual) and individual.fitness or math.huge
     end
     return known[text]
-  end, noise_of(winner))
+  end, noise_of(run, winner))
 end
 
 local function held(run, text)
   return run.scheme.hold and run.scheme.hold(text) or text
 end
 
+-- Is the fitness the time, or in proportion to it?
+local function asks_for_time(best, baseline, alone)
+  return best.fitness > 0 and math.abs(baseline.fitness / best.fitness - alone) <= 1e-9 * alone
+end
+
 -- What the claim of the best is worth: interleaved with the unmodified kernel, on an unseen case.
--- Exact on the virtual GPU. Nil where chance can explain it, and where it was faster alone and is
--- slower in turn. (A fitness may ask for something else than time: then the best may be slower.)
+-- Exact on the virtual GPU. Nil where chance can explain it, where it is less than what counts, and
+-- where it was faster alone and is slower in turn. (A fitness may ask for something else than time:
+-- then the best may be slower.)
 local function confirmed(run, best, baseline, case)
   local c = run.scheme.farm:compare(whole(run, best), run.scheme.base, case)
   if c.status ~= "ok" then return nil end
   local exact, alone = c.low == c.high, baseline.measurement.ticks / best.measurement.ticks
+  if asks_for_time(best, baseline, alone) and c.ratio <= 1 + run.scheme.least then return nil end
   return (exact or c.low > 1 or c.high < 1 and alone <= 1) and c or nil
 end
 
@@ -640,13 +654,12 @@ local function final(run)
   local unseen = new_case(run, run.generation + 2, "claim")
   local trial_baseline = #finalists > 0 and compete(run, finalists, trial)
   if scheme.check ~= "every" then inspect(run, finalists) end
-  for _, winner in ipairs(ranked(finalists, trial_baseline)) do
+  for _, winner in ipairs(ranked(run, finalists, trial_baseline)) do
     local best = child(held(run, cleaned(run, winner, trial_baseline, trial)), "best")
     best.parents = { winner.id }
     local baseline = compete(run, { best }, unseen)
     if scheme.check ~= "every" then inspect(run, { best }) end
-    local claim = sound(best) and best.fitness < baseline.fitness
-      and confirmed(run, best, baseline, unseen)
+    local claim = gains(run, best, baseline) and confirmed(run, best, baseline, unseen)
     if claim then return outcome(run, unseen, baseline, best, winner, claim) end
   end
   local baseline = compete(run, {}, unseen)
@@ -740,6 +753,7 @@ local FIELDS = {
   end },
   check = { '"every", "parents" or "winners"', function(v) return CHECKS[v] end },
   population = { at_least(1) }, generations = { at_least(1) }, finalists = { at_least(0) },
+  least = { "a share, 0 or more", function(v) return type(v) == "number" and v >= 0 end },
   start = { kind("string", "a genome") }, start_from = { kind "string" }, kind = { kind "string" },
   base = { kind("string", "a genome") },
   breed = { kind("table", "a list of functions") },
