@@ -198,7 +198,7 @@ tap.case("the text of rows that lanes share", function()
   local text = rewritten.text("warp_row", ROWS, 3, { "32" })
   tap.has(text, [[
     const int lane = threadIdx.x % 32;
-    int row = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
+    int row = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
     if (row < n) {
         double sum = 0.0, count = 3.0;
         double big = a[row * 5];

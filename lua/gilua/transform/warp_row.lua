@@ -116,6 +116,15 @@ local function lane_lines(index, names, lanes, indent)
     names.mask, (1 << lanes) - 1, place(index), lanes, lanes, indent)
 end
 
+-- Divides a block's length and a thread's place in it, not their sum: that of all lanes wraps where
+-- the number of rows does not. Blocks are a multiple of the lanes.
+local function divide_index(fn, lanes, e)
+  local uses = threads.uses(fn)
+  local length, place_in = uses.blockDim.x[1], uses.threadIdx.x[1]
+  e:replace(length, length + 2, ("(blockDim.x / %d)"):format(lanes))
+  e:replace(place_in, place_in + 2, ("threadIdx.x / %d"):format(lanes))
+end
+
 local function shared(index, plan, lanes)
   local fn, kernel = index.fn, index.fn.kernel
   local e = edit.new(kernel)
@@ -125,8 +134,7 @@ local function shared(index, plan, lanes)
   names.wait = ("__syncwarp(%s);"):format(names.mask)
   local own = index.d.statement
   e:before(own.first, lane_lines(index, names, lanes, kernel:indent(own.first)))
-  e:before(index.d.init.first, "(")
-  e:after(index.d.init.last, (") / %d"):format(lanes))
+  divide_index(fn, lanes, e)
   for _, row in ipairs(plan.rows) do
     together.share(row, names, lanes, guarded.unit(fn), e)
     around(row, names, lanes, e, plan)
