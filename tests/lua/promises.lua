@@ -238,7 +238,8 @@ end
 tap.case("what a transformation asks of a block", function()
   local function said(launch, asks, genome)
     local p = problem_of(launch)
-    p.grammar = { genes = function() return { { text = "T:x<1>()", launch = asks } } end }
+    p.grammar = { genes = function() return { { text = "T:x<1>()", launch = asks } } end,
+      apply = function() return "", { params = { block_size_x = 32 } } end }
     return table.concat(promises.open(p, genome or "T:x<1>()"), "\n")
   end
   local OTHER = "k<<<9, 64>>>(a, b, c, n);\nk<<<9, dim3(100, 2)>>>(a, b, c, n);"
@@ -284,6 +285,39 @@ tap.case("what a transformation asks of a grid", function()
   tap.is(flat "k<<<dim3(m, m, 3), 64>>>(a, b, c, n);", unknown, "also where it is a number")
   tap.is(flat "k<<<dim3(4, 2, 3), 64>>>(a, b, c, n);",
     "a grid that is 1 long in z, but line 7 launches 4 x 2 x 3", "of one that has three")
+end)
+
+tap.case("a grid has a limit along y and z", function()
+  local function said(launch, words, params, genome)
+    local p = problem_of(launch)
+    p.values = function(_, set)
+      return { block_size_x = 16, block_size_y = set and set.block_size_y or 16 }
+    end
+    p.grammar = { genes = function() return { { text = "T:x<1>()", launch = words } } end,
+      apply = function() return "", { params = params or {} } end }
+    return table.concat(promises.open(p, genome or "T:x<1>()"), "\n")
+  end
+  local function of(m) return ("k<<<dim3(%s, 2), dim3(16, 16)>>>(a, b, c, n);"):format(m) end
+  local function along_y(m) return of "4":gsub("2%)", m .. ")", 1) end
+  local LIMIT = "a grid not longer than 65535 in %s, "
+  tap.is(said(of "65535", "axes=yx"), "", "x that is short enough for y")
+  tap.is(said(of "65536", "axes=yx"), LIMIT:format "x" .. "but line 7 launches 65536 x 2 x 1",
+    "x that is too long for y")
+  tap.is(said(of "atoi(v)", "axes=yx"), LIMIT:format "x" .. "and how many blocks line 7 launches "
+    .. "is not known", "x that nobody knows")
+  tap.is(said(of "70000", "grid.x/2 axes=yx"), "", "of what became of x before")
+  tap.is(said(of "70000", "block.x<=16 axes=yx"), LIMIT:format "x"
+    .. "but line 7 launches 70000 x 2 x 1", "the block that is asked for something else")
+  tap.is(said(along_y "4000", "grid.y*16"), "", "16 times as many along y")
+  tap.is(said(along_y "m", "grid.y*16"), "a grid not longer than 4095 in y, and how many blocks "
+    .. "line 7 launches is not known", "16 times as many as nobody knows")
+  local SHORT, GENOME = { block_size_y = 4 }, "block_size_y=4"
+  tap.is(said(along_y "16383", nil, SHORT, GENOME), "", "shorter blocks, more of them")
+  tap.is(said(along_y "16384", nil, SHORT, GENOME), LIMIT:format "y"
+    .. "but line 7 launches 4 x 65536 x 1", "too many of them")
+  tap.is(said(along_y "m", nil, SHORT, GENOME), LIMIT:format "y"
+    .. "and how many blocks line 7 launches is not known", "how many nobody knows")
+  tap.is(said(along_y "m", nil, { block_size_y = 32 }, "block_size_y=32"), "", "longer blocks")
 end)
 
 tap.case("blocks of a recorded program may be longer with other arguments", function()

@@ -177,6 +177,9 @@ tap.case("launches", function()
     ["block.x<=31"] = "wants block.x to be at most 31, and it is 32",
     ["block.x*64"] = "blocks of 2048 threads, and 1024 are the most",
     ["grid.x=99999999"] = "more threads than an int can count",
+    ["grid.y*70000"] = "a grid of 70000 blocks along y, and 65535 are the most",
+    ["grid.z=65536"] = "a grid of 65536 blocks along z, and 65535 are the most",
+    ["grid.x=65536 axes=yx"] = "a grid of 65536 blocks along y, and 65535 are the most",
     ["grid.w/2"] = "no change of a launch",
   } do
     tap.raises(function() told(9, 32, text) end, why, text)
@@ -186,6 +189,9 @@ tap.case("launches", function()
   local changes, conditions = launch.words_apart "grid.x/4 block.x%32"
   tap.is(changes, "1/4 as many blocks in x, rounded up", "what changes")
   tap.is(conditions, "blocks of a multiple of 32 threads in x", "and what is only asked")
+  tap.is(select(2, launch.words_apart "grid.y*4 k:axes=yx"), "a grid not longer than 16383 in y; "
+    .. "a grid not longer than 65535 in x of k", "what asks for it without a word of its own")
+  tap.is(select(2, launch.words_apart "grid.x*4 grid.y/4"), nil, "x may be long, and y shorter")
   tap.is(launch.words_apart "k:block.y<=8", nil, "nothing changes where all is asked")
 end)
 

@@ -127,37 +127,6 @@ local function of_bounds(host, ways, text, tell)
   end
 end
 
--- What transformations ask of a kernel's block, or of its grid, in the words of gilua.launch, with
--- what becomes of it; nil where they ask nothing.
-local function asked_of(problem, genome, kernel, what)
-  local words, asks = {}, false
-  for _, gene in ipairs(problem.grammar:genes(genome) or {}) do
-    for _, c in ipairs(gene.launch and launches.read(gene.launch) or {}) do
-      if c.of == what and (c.kernel or kernel) == kernel then
-        words[#words + 1], asks = c.word, asks or launches.is_condition(c)
-      end
-    end
-  end
-  return asks and table.concat(words, " ") or nil
-end
-
--- Of a block nothing is asked where the genome says how long it is to be.
-local function asked_of_block(problem, genome, kernel)
-  return not genome:find "block_size_" and asked_of(problem, genome, kernel, "block") or nil
-end
-
-local function of_blocks(host, ways, words, tell)
-  local _, conditions = launches.words_apart(words)
-  for _, way in ipairs(ways) do
-    local block, place = way.block ~= "" and host:dimensions(way.block), way.launch.place
-    if not block then
-      tell("%s, and how many threads a block of %s has is not known", conditions, place)
-    elseif not attempt(launches.changed, { grid = 1, block = block }, words) then
-      tell("%s, but %s launches blocks of %s", conditions, place, table.concat(block, " x "))
-    end
-  end
-end
-
 -- The sides of a block that a genome sets; none where it sets none, as of a recording.
 local function block_set(problem, genome)
   local _, detail = problem.grammar:apply(genome)
@@ -168,6 +137,51 @@ local function block_set(problem, genome)
     sides[d] = set[name] ~= own[name] and set[name] or false
   end
   return sides
+end
+
+-- The words of gilua.launch for the grid's limit along y and z, where a genome sets shorter blocks
+-- along them: there are more of these.
+local function limits_set(problem, genome)
+  local words, set = {}, genome:find "block_size_" and block_set(problem, genome) or {}
+  for d, side in ipairs { "x", "y", "z" } do
+    local is_more = d > 1 and set[d] and set[d] < (problem:values()["block_size_" .. side] or 1)
+    if is_more then words[#words + 1] = ("grid.%s<=%d"):format(side, launches.MOST_BLOCKS) end
+  end
+  return words
+end
+
+-- What transformations ask of a kernel's block, or of its grid: `words` of gilua.launch, with what
+-- becomes of it, and `conditions`, what is asked, for people; nil where they ask nothing. Of the
+-- grid also what a block's sides that are set ask.
+local function asked_of(problem, genome, kernel, what)
+  local words = what == "grid" and limits_set(problem, genome) or {}
+  local own = table.move(words, 1, #words, 1, {})
+  for _, gene in ipairs(problem.grammar:genes(genome) or {}) do
+    for _, c in ipairs(gene.launch and launches.read(gene.launch) or {}) do
+      if (c.of == what or c.of == "axes") and (c.kernel or kernel) == kernel then
+        words[#words + 1] = c.word
+        if c.of == what or what == "grid" then own[#own + 1] = c.word end
+      end
+    end
+  end
+  local _, conditions = launches.words_apart(table.concat(own, " "))
+  return conditions and { words = table.concat(words, " "), conditions = conditions }
+end
+
+-- Of a block nothing is asked where the genome says how long it is to be.
+local function asked_of_block(problem, genome, kernel)
+  return not genome:find "block_size_" and asked_of(problem, genome, kernel, "block") or nil
+end
+
+local function of_blocks(host, ways, asked, tell)
+  for _, way in ipairs(ways) do
+    local block, place = way.block ~= "" and host:dimensions(way.block), way.launch.place
+    if not block then
+      tell("%s, and how many threads a block of %s has is not known", asked.conditions, place)
+    elseif not attempt(launches.changed, { grid = 1, block = block }, asked.words) then
+      tell("%s, but %s launches blocks of %s", asked.conditions, place, table.concat(block, " x "))
+    end
+  end
 end
 
 -- As many blocks as there are then for the threads of a launch; nil where that is not known.
@@ -185,28 +199,28 @@ local SIDES = { x = 1, y = 2, z = 3 }
 
 -- A grid of which sides are not known, but those of which something is asked, as that is: the z of
 -- `n / 64`, `dim3(n, m)` and `dim3(n, m, 1)` is 1, whatever n is. nil of any other.
-local function partly(host, way, asked)
+local function partly(host, way, words, set)
   local list = way.grid ~= "" and host:sides(way.grid) or {}
   if #list == 0 or #list == 1 and not launchedit.is_one_side(list[1]) then return nil end
   local grid = {}
   for d = 1, 3 do grid[d] = math.tointeger(tonumber(list[d] or 1)) or false end
-  for _, c in ipairs(launches.read(asked.words)) do
-    local d = SIDES[c.side]
-    if launches.is_condition(c) and (not d or not grid[d] or asked.set[d]) then return nil end
+  for _, c in ipairs(launches.read(words)) do
+    local condition = launches.is_condition(c) and c or launches.limit(c)
+    local d = condition and SIDES[condition.side]
+    if condition and (not d or not grid[d] or set[d]) then return nil end
   end
   for d = 1, 3 do grid[d] = grid[d] or 1 end
-  return attempt(launches.changed, { grid = grid, block = 1 }, asked.words) and grid
+  return attempt(launches.changed, { grid = grid, block = 1 }, words) and grid
 end
 
-local function of_grids(host, ways, asked, tell)
-  local _, conditions = launches.words_apart(asked.words)
+local function of_grids(host, ways, asked, set, tell)
   for _, way in ipairs(ways) do
-    local grid = grid_of(host, way, asked.set) or partly(host, way, asked)
+    local grid = grid_of(host, way, set) or partly(host, way, asked.words, set)
     local place = way.launch.place
     if not grid then
-      tell("%s, and how many blocks %s launches is not known", conditions, place)
+      tell("%s, and how many blocks %s launches is not known", asked.conditions, place)
     elseif not attempt(launches.changed, { grid = grid, block = 1 }, asked.words) then
-      tell("%s, but %s launches %s", conditions, place, table.concat(grid, " x "))
+      tell("%s, but %s launches %s", asked.conditions, place, table.concat(grid, " x "))
     end
   end
 end
@@ -318,11 +332,11 @@ local function of_recorded(problem, genome, tell)
   local texts, lines = texts_of(problem, genome, "launchbounds")
   for i, text in ipairs(texts) do ask(text, kernel_at(problem, lines[i]), of_bounds, text) end
   for _, kernel in ipairs(settings.keys(t.kernels)) do
-    local words = asked_of_block(problem, genome, kernel)
-    if words then ask(select(2, launches.words_apart(words)), kernel, of_blocks, words) end
-    local of_grid = asked_of(problem, genome, kernel, "grid")
-    if of_grid then
-      ask(select(2, launches.words_apart(of_grid)), kernel, of_grids, { words = of_grid, set = {} })
+    local block = asked_of_block(problem, genome, kernel)
+    if block then ask(block.conditions, kernel, of_blocks, block) end
+    local grid = asked_of(problem, genome, kernel, "grid")
+    if grid then
+      ask(grid.conditions, kernel, function(host, ways) of_grids(host, ways, grid, {}, tell) end)
     end
   end
 end
@@ -354,22 +368,19 @@ function M.open(problem, genome)
     return list
   end
   local bounds = texts_of(problem, genome, "launchbounds")
-  local arrays, words = apart(problem, genome), asked_of_block(problem, genome, t.kernel)
-  local of_grid = asked_of(problem, genome, t.kernel, "grid")
-  local conditions = words or of_grid
+  local arrays, block = apart(problem, genome), asked_of_block(problem, genome, t.kernel)
+  local grid = asked_of(problem, genome, t.kernel, "grid")
+  local conditions = block or grid
   local changed = changes_launch(problem, genome) and "that every launch is changed with it"
-  local first = arrays or bounds[1] or conditions and select(2, launches.words_apart(conditions))
-    or changed
+  local first = arrays or bounds[1] or conditions and conditions.conditions or changed
   if not first then return list end
   local host = asked(tell, first, t, t.kernel)
   local ways = host and ways_to(host, t.kernel) or {}
   if host then of_names(host, t.kernel, changed or first, tell) end
   if host and arrays then of_arrays(host, t, ways, arrays, tell) end
   for _, text in ipairs(host and bounds or {}) do of_bounds(host, ways, text, tell) end
-  if host and words then of_blocks(host, ways, words, tell) end
-  if host and of_grid then
-    of_grids(host, ways, { words = of_grid, set = block_set(problem, genome) }, tell)
-  end
+  if host and block then of_blocks(host, ways, block, tell) end
+  if host and grid then of_grids(host, ways, grid, block_set(problem, genome), tell) end
   return list
 end
 

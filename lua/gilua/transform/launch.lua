@@ -21,6 +21,9 @@ local SIDES = { x = 1, y = 2, z = 3 }
 local MOST_THREADS = 1024 -- of a block
 local MOST = 2 ^ 31 -- threads of a grid in a dimension, so that an int counts them
 
+--- Blocks of a grid along y, and along z (CUDA C++ Programming Guide, compute capabilities).
+M.MOST_BLOCKS = 65535
+
 local WHAT = { grid = true, block = true, shared = true, axes = true, before = true }
 
 -- What leaves a side as it is and only asks something of it.
@@ -106,6 +109,9 @@ local function require_fit(grid, block)
   for d = 1, 3 do
     if grid[d] * block[d] >= MOST then
       error("the transformation makes a grid of more threads than an int can count", 0)
+    elseif d > 1 and grid[d] > M.MOST_BLOCKS then
+      error(("the transformation makes a grid of %d blocks along %s, and %d are the most"):format(
+        grid[d], ("xyz"):sub(d, d), M.MOST_BLOCKS), 0)
     end
   end
 end
@@ -115,6 +121,21 @@ end
 ---@return boolean
 function M.is_condition(change)
   return CONDITIONS[change.operation] or false
+end
+
+--- What a change asks of its launch because a grid has a limit along y and z; nil where it asks
+--- nothing.
+---@param change gilua.launch_change
+---@return gilua.launch_change? limit a condition
+function M.limit(change)
+  local side, most = change.side, M.MOST_BLOCKS // change.by
+  if change.of == "axes" then
+    side = "x"
+  elseif change.of ~= "grid" or change.operation ~= "*" or side == "x" then
+    return nil
+  end
+  return { word = ("grid.%s<=%d"):format(side, most), kernel = change.kernel, of = "grid",
+    side = side, operation = "<=", by = most }
 end
 
 --- The kernels of a text's words, each once; none where there is one kernel alone.
@@ -209,14 +230,18 @@ local PHRASES = {
   ["shared*"] = "%d times as much shared memory",
 }
 
-local function in_words(text, is_wanted)
+local function phrase(c)
+  local what = PHRASES[c.of .. c.operation]
+  return c.other and what:format(c.other, c.kernel or "this")
+    or what:format(c.by, c.side or "") .. (c.kernel and " of " .. c.kernel or "")
+end
+
+-- Of each word what `wanted` gives for it, a change or nothing.
+local function in_words(text, wanted)
   local list = {}
   for _, c in ipairs(M.read(text)) do
-    if is_wanted(c) then
-      local what = PHRASES[c.of .. c.operation]
-      list[#list + 1] = c.other and what:format(c.other, c.kernel or "this")
-        or what:format(c.by, c.side or "") .. (c.kernel and " of " .. c.kernel or "")
-    end
+    local one = wanted(c)
+    if one then list[#list + 1] = phrase(one) end
   end
   return table.concat(list, "; ")
 end
@@ -225,7 +250,7 @@ end
 ---@param text string
 ---@return string
 function M.words(text)
-  return in_words(text, function() return true end)
+  return in_words(text, function(c) return c end)
 end
 
 --- Both apart: what becomes of a launch, and what is only asked of it; nil where nothing is.
@@ -233,8 +258,8 @@ end
 ---@return string? changes
 ---@return string? conditions
 function M.words_apart(text)
-  local changes = in_words(text, function(c) return not M.is_condition(c) end)
-  local conditions = in_words(text, M.is_condition)
+  local changes = in_words(text, function(c) return not M.is_condition(c) and c end)
+  local conditions = in_words(text, function(c) return M.is_condition(c) and c or M.limit(c) end)
   return changes ~= "" and changes or nil, conditions ~= "" and conditions or nil
 end
 
