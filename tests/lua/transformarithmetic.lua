@@ -93,18 +93,29 @@ tap.case("divisions", function()
   tap.has(text, "  const float h_inverse = 1.0f / h;\n", "formed before")
   tap.has(text, "(a[i] * h_inverse + 1.f) * divisor_inverse * n_inverse + i / 7;",
     "not of integers")
-  local function promise(statement)
-    local source = rewritten.source(T .. "  const float h = b[t] + 60.f;\n"
+  local function promise(statement, divisor)
+    local source = rewritten.source(T .. "  const float h = " .. (divisor or "b[t] + 60.f") .. ";\n"
       .. "  for (int i = t; i < n; i += 64) { " .. statement .. " }")
     return divide.make(kernel.of_text(source), 5, {}).promise
   end
-  tap.is(promise "out[i] = (float)i / h * sqrtf(a[i] / h);", nil, "what is not cut is no promise")
-  for _, cut in ipairs { "out[i] = floorf(a[i] / h);", "out[i] = std::ceil(a[i] / h);",
-                         "out[i] = b[(int)(a[i] / h)];", "float q = a[i] / h; out[i] = (long)q;",
-                         "int c = a[i] / h; out[i] = c;", "int c; c = a[i] / h; out[i] = c;",
-                         "out[i] = __float2int_rd(a[i] / h);" } do
-    tap.has(promise(cut) or "", "cut to a whole number", cut)
+  tap.is(promise "out[i] = (float)i / h * sqrtf(a[i] / h);", nil, "what decides nothing")
+  for cut, what in pairs { ["out[i] = b[(int)(a[i] / h)];"] = "a whole number",
+                           ["out[i] = fmodf(a[i] / h, 2.f);"] = "what fmodf gives",
+                           ["out[i] = a[i] / h >= 3.f;"] = "a comparison" } do
+    tap.is(promise(cut), ("no quotient's last digit decides %s (line 5)"):format(what), cut)
   end
+  local SUBNORMAL = "no divisor is a subnormal number (below 1.2e-38), whose reciprocal is infinite"
+  local function normal(divisor, want)
+    tap.is(promise("out[i] = a[i] / h;", divisor), want, divisor)
+  end
+  for _, divisor in ipairs { "n", "(float)n", "sqrtf(b[t])", "b[t] + 1e-6f", "fmaxf(b[t], 1e-12f)",
+                             "3.5f" } do normal(divisor) end
+  for _, divisor in ipairs { "b[t]", "b[t] * 2.f", "b[t] + b[0]", "b[t] + 1e-30f", "fabsf(b[t])",
+                             "(float)(double)b[t]", "fminf(b[t], 1.f)" } do
+    normal(divisor, SUBNORMAL)
+  end
+  tap.is(promise("out[i] = floorf(a[i] / h);", "b[t]"), SUBNORMAL
+    .. ", and that no quotient's last digit decides what floorf gives (line 5)", "both")
   refused("by what changes", divide, rewritten.source(T .. [[
   for (int i = t; i < n; i += 64) out[i] = a[i] / (1.f + i);]]), 4, {}, "divides by nothing")
 end)

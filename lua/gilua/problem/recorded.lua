@@ -13,7 +13,7 @@ local recording = require "gilua.problem.recording"
 local runpath = require "gilua.base.runpath"
 local settings = require "gilua.base.settings"
 local streams = require "gilua.problem.streams"
-local types = require "gilua.transform.types"
+local types = require "gilua.facts.types"
 
 local M = {}
 

@@ -13,7 +13,7 @@ local bodyloop = require "gilua.transform.bodyloop"
 local edit = require "gilua.transform.edit"
 local effects = require "gilua.facts.effects"
 local threads = require "gilua.transform.threads"
-local types = require "gilua.transform.types"
+local types = require "gilua.facts.types"
 local uniform = require "gilua.facts.uniform"
 
 local THREAD = "(threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x"

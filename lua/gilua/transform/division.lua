@@ -5,20 +5,16 @@
 --   power   pow(x, 2), pow(x, 0.5) and the like are products and roots
 
 local certain = require "gilua.facts.certain"
+local decided = require "gilua.facts.decided"
 local edit = require "gilua.transform.edit"
 local effects = require "gilua.facts.effects"
 local expression = require "gilua.source.expression"
 local loop_of = require "gilua.facts.loop"
 local once = require "gilua.facts.once"
 local statement = require "gilua.source.statement"
-local types = require "gilua.transform.types"
+local types = require "gilua.facts.types"
 
 local ONE = { float = "1.0f", double = "1.0" }
-
-local CUTS = {} -- functions whose result jumps by one
-for word in ("floor ceil rint trunc round nearbyint lrint llrint lround llround"):gmatch "%a+" do
-  CUTS[word], CUTS[word .. "f"] = true, true
-end
 
 -- ---- divide -----------------------------------------------------------------------------------
 
@@ -75,24 +71,49 @@ local function divisors(loop)
   return list
 end
 
--- Is a quotient cut to a whole number somewhere in the loop? An ulp less may be one less there.
-local function is_cut(loop)
-  local fn, found = loop.fn, false
-  local function whole(type) return type ~= nil and not ONE[type] end
-  each_tree(loop, function(tree)
-    expression.walk(tree, function(node)
-      local name = node.kind == "call" and (node.callee.text or ""):match "[%w_]*$" or ""
-      found = found or CUTS[name] or name:find "^__float2u?[il]" or name:find "^__double2u?[il]"
-        or node.kind == "cast" and whole(types.plain(node.type)) and ONE[types.of(fn, node.a)]
-        or node.kind == "assign" and whole(types.of(fn, node.a)) and ONE[types.of(fn, node.b)]
-    end)
-  end)
-  loop_of.walk(loop.body, function(s)
-    for _, d in ipairs(s.declared or {}) do
-      found = found or d.init and whole(types.plain(d.type)) and ONE[types.of(fn, d.init)]
+local FAR_FROM_ZERO = 1e-20 -- what is added to: a sum with it is zero, or no subnormal number
+
+local function is_far(node)
+  local value = node.kind == "number" and tonumber((node.text:gsub("[fF]$", "")))
+  return value and math.abs(value) >= FAR_FROM_ZERO or false
+end
+
+local MOST_STEPS = 4 -- from a name to what it was made of
+
+-- Is a number zero, or a normal number? A whole number is, a root, and a sum with a constant.
+local function is_normal(fn, node, steps)
+  local type = types.of(fn, node)
+  if type and not ONE[type] or is_far(node) then return true end
+  if node.kind == "cast" then
+    return types.of(fn, node.a) ~= "double" and is_normal(fn, node.a, steps)
+  elseif node.kind == "binary" and (node.op == "+" or node.op == "-") then
+    return is_far(node.a) or is_far(node.b)
+  elseif node.kind == "call" and node.callee.kind == "name" then
+    local name = (node.callee.text:gsub("^std::", ""))
+    local a, b = node.args[1], node.args[2]
+    return name:find "^sqrtf?$" ~= nil or name:find "^f?maxf?$" and b and (is_far(a) or is_far(b))
+  end
+  local d = node.kind == "name" and steps > 0 and fn:declaration(node.text, node.first)
+  local writes = d and effects.of(fn, fn.body).writes[d.name] or {}
+  local is_kept = d and d.init and not d.reference and #writes == 1 and not fn.addressed[d.name]
+  return is_kept and is_normal(fn, d.init, steps - 1) or false
+end
+
+-- What the products promise of the numbers: nil where they promise nothing.
+local function promise_of(fn, list)
+  local nodes, promises = {}, {}
+  for _, divisor in ipairs(list) do
+    table.move(divisor.divisions, 1, #divisor.divisions, #nodes + 1, nodes)
+    if not is_normal(fn, divisor.node, MOST_STEPS) then
+      promises[1] = ("no divisor is a subnormal number (below %s), whose reciprocal is infinite")
+        :format(divisor.type == "float" and "1.2e-38" or "2.3e-308")
     end
-  end)
-  return found and true or false
+  end
+  local what, line = decided.of(fn, nodes)
+  if what then
+    promises[#promises + 1] = ("no quotient's last digit decides %s (line %d)"):format(what, line)
+  end
+  return promises[1] and table.concat(promises, ", and that ") or nil
 end
 
 local function divided(loop)
@@ -120,8 +141,7 @@ local function divided(loop)
   if not edits then return nil, "two changes overlap" end
   return { edits = edits, says = ("the loop at line %d multiplies by the reciprocal of %s"):format(
     loop.line, kernel:plain(list[1].node)),
-    promise = is_cut(loop) and "no quotient that is cut to a whole number lies so near one that its"
-      .. " last digit counts" or nil }
+    promise = promise_of(loop.fn, list) }
 end
 
 local divide = { name = "divide", apart = true, judged = true,

@@ -16,7 +16,7 @@
 
 local edit = require "gilua.transform.edit"
 local effects = require "gilua.facts.effects"
-local types = require "gilua.transform.types"
+local types = require "gilua.facts.types"
 
 local BYTES = { char = 1, bool = 1, short = 2, int = 4, float = 4, ["unsigned int"] = 4, long = 8,
   ["long long"] = 8, double = 8, ["unsigned long"] = 8, ["unsigned long long"] = 8,

@@ -20,7 +20,7 @@
 local effects = require "gilua.facts.effects"
 local expression = require "gilua.source.expression"
 local sides = require "gilua.transform.sides"
-local types = require "gilua.transform.types"
+local types = require "gilua.facts.types"
 
 local M = {}
 

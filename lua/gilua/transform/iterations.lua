@@ -11,7 +11,7 @@
 
 local edit = require "gilua.transform.edit"
 local loop_of = require "gilua.facts.loop"
-local types = require "gilua.transform.types"
+local types = require "gilua.facts.types"
 
 local M = {}
 

@@ -7,7 +7,7 @@
 
 local edit = require "gilua.transform.edit"
 local effects = require "gilua.facts.effects"
-local types = require "gilua.transform.types"
+local types = require "gilua.facts.types"
 
 local NARROW = { long = "int", ["long long"] = "int", ptrdiff_t = "int", intptr_t = "int",
                  ["unsigned long"] = "unsigned int", ["unsigned long long"] = "unsigned int" }

@@ -15,7 +15,7 @@
 local edit = require "gilua.transform.edit"
 local effects = require "gilua.facts.effects"
 local iterations = require "gilua.transform.iterations"
-local types = require "gilua.transform.types"
+local types = require "gilua.facts.types"
 
 local MOST_LOADS = 8
 local NUMBERS = { float = true, double = true, int = true, ["unsigned int"] = true, short = true,

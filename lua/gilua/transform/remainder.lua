@@ -25,7 +25,7 @@ local loop_of = require "gilua.facts.loop"
 local sides = require "gilua.transform.sides"
 local signs = require "gilua.transform.signs"
 local statement = require "gilua.source.statement"
-local types = require "gilua.transform.types"
+local types = require "gilua.facts.types"
 local uniform = require "gilua.facts.uniform"
 
 local LEVEL = "    "

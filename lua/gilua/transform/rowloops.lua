@@ -11,7 +11,7 @@ local effects = require "gilua.facts.effects"
 local loops = require "gilua.facts.loop"
 local order = require "gilua.transform.order"
 local statement = require "gilua.source.statement"
-local types = require "gilua.transform.types"
+local types = require "gilua.facts.types"
 
 local M = {}
 

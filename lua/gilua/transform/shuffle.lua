@@ -31,7 +31,7 @@ local loop_of = require "gilua.facts.loop"
 local settings = require "gilua.base.settings"
 local sides_of = require "gilua.transform.sides"
 local statement = require "gilua.source.statement"
-local types = require "gilua.transform.types"
+local types = require "gilua.facts.types"
 
 local LANES = 32
 local MASK = "0xffffffffu"

@@ -2,7 +2,7 @@
 
 local affine = require "gilua.source.affine"
 local sides = require "gilua.transform.sides"
-local types = require "gilua.transform.types"
+local types = require "gilua.facts.types"
 
 local M = {}
 

@@ -14,7 +14,7 @@
 
 local edit = require "gilua.transform.edit"
 local effects = require "gilua.facts.effects"
-local types = require "gilua.transform.types"
+local types = require "gilua.facts.types"
 
 local LEVEL = "    "
 local MOST_VALUE = 4096 -- beyond it is a size, and none of a loop that could be unrolled

@@ -29,7 +29,7 @@ local loop_of = require "gilua.facts.loop"
 local once = require "gilua.facts.once"
 local sides_of = require "gilua.transform.sides"
 local statement = require "gilua.source.statement"
-local types = require "gilua.transform.types"
+local types = require "gilua.facts.types"
 
 local put = elements.put
 

@@ -16,7 +16,7 @@ local edit = require "gilua.transform.edit"
 local expression = require "gilua.source.expression"
 local settings = require "gilua.base.settings"
 local statement = require "gilua.source.statement"
-local types = require "gilua.transform.types"
+local types = require "gilua.facts.types"
 local uses = require "gilua.transform.uses"
 
 local set = settings.set

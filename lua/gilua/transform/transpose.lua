@@ -26,7 +26,7 @@ local guarded = require "gilua.transform.guarded"
 local places = require "gilua.transform.places"
 local sides_of = require "gilua.transform.sides"
 local threads = require "gilua.transform.threads"
-local types = require "gilua.transform.types"
+local types = require "gilua.facts.types"
 
 local LEAST_PITCH = 8 -- elements between neighbours, where that is a number
 local MOST_BYTES = 48 * 1024

@@ -12,7 +12,7 @@ local edit = require "gilua.transform.edit"
 local expression = require "gilua.source.expression"
 local signs = require "gilua.transform.signs"
 local statement = require "gilua.source.statement"
-local types = require "gilua.transform.types"
+local types = require "gilua.facts.types"
 
 local UNSIGNED = { int = "unsigned int", long = "unsigned long",
                    ["long long"] = "unsigned long long" }

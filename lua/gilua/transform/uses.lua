@@ -7,7 +7,7 @@
 
 local expression = require "gilua.source.expression"
 local statement = require "gilua.source.statement"
-local types = require "gilua.transform.types"
+local types = require "gilua.facts.types"
 
 local M = {}
 

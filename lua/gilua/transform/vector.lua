@@ -16,7 +16,7 @@ local affine = require "gilua.source.affine"
 local apart = require "gilua.facts.apart"
 local effects = require "gilua.facts.effects"
 local iterations = require "gilua.transform.iterations"
-local types = require "gilua.transform.types"
+local types = require "gilua.facts.types"
 
 local VECTORS = { -- element -> widths
   float = { 4, 2 }, int = { 4, 2 }, ["unsigned int"] = { 4, 2 }, double = { 2 },

@@ -19,7 +19,7 @@ local edit = require "gilua.transform.edit"
 local effects = require "gilua.facts.effects"
 local statement = require "gilua.source.statement"
 local threads = require "gilua.transform.threads"
-local types = require "gilua.transform.types"
+local types = require "gilua.facts.types"
 local uniform = require "gilua.facts.uniform"
 
 local function is_name(node, name) return node and node.kind == "name" and node.text == name end
