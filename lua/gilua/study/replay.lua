@@ -423,7 +423,8 @@ function Replay:scheme_with(changes)
     problem = self.problem, farm = self.farm,
     population = changes and changes.population or s.population,
     generations = s.generations, finalists = s.finalists, least = s.least,
-    start = s.start, base = s.base, genes = s.genes, rng = rng.new(changes and changes.seed or self.run.seed),
+    start = s.start, base = s.base, genes = s.genes,
+    rng = rng.new(changes and changes.seed or self.run.seed),
     new_case = new_case_of(self.farm, type(s.case_draws) == "table" and s.case_draws or {}),
   }
   self.own = {}
