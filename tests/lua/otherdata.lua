@@ -108,6 +108,30 @@ tap.case("a barrier that goes is a race", function()
   tap.has(why, "race in shared memory", "by the race check")
 end)
 
+local MEANS = [[
+extern "C" __global__ void k(float *m, const float *a, int n)
+{
+    __shared__ float s[1];
+    if (threadIdx.x == 0) s[0] = 0.0f;
+    __syncthreads();
+    for (int i = threadIdx.x; i < n; i += blockDim.x) atomicAdd(&s[0], a[blockIdx.x * n + i]);
+    __syncthreads();
+    if (threadIdx.x == 0) m[blockIdx.x] = s[0] / n;
+}
+]]
+
+tap.case("a length of less than two warps' work is more, too", function()
+  local p = problem_of(MEANS, [[size = 4, block_size_x = 256, grid_div_x = { 1 }, args = {
+    { name = "m", type = "f32", count = "size_x", role = "out" },
+    { name = "a", type = "f32", count = "size_x * n" }, { name = "n", type = "i32", value = 8 } },
+    tolerance = { max_error = 1e-4 }]])
+  local data = found(p, "T:warp_barrier<7>()")
+  tap.is(on(data, "all sorts"), "right", "one warp has work")
+  local verdict, why = on(data, "n 65")
+  tap.is(verdict, "wrong", "two have")
+  tap.has(why, "race in shared memory", "by the race check")
+end)
+
 local COUNT = [[
 extern "C" __global__ void k(int *counts, const int *place, int n, int places)
 {

@@ -340,9 +340,34 @@ tap.case("what is promised of numbers is a person's to keep", function()
   tap.has(said "<math_kernel.cu_4><math_K1>",
     "that approximate mathematics will do (line 4, `__fdividef", "mathematics")
   tap.is(said "T:narrow<3>()", "", "what is passed over promises nothing")
-  tap.is(#promises.open(wide(false), "T:narrow<1>()"), 0, "a problem that is somebody's own")
+  tap.is(#promises.open(wide(false), "T:narrow<1>()"), 1, "also of a problem that is his own")
+  tap.is(#promises.open(wide(false), "T:float<1>() <math_kernel.cu_4><math_K1>"), 0,
+    "whose tolerance is his")
   local recorded = { definition = { recorded = {} }, grammar = wide(false).grammar }
   tap.has(table.concat(promises.open(recorded, "T:narrow<1>()")), "fit into 32 bits", "a recording")
+end)
+
+tap.case("a warp that waits for itself alone, where there are others", function()
+  local source = 'extern "C" __global__ void k(float *y, const float *x)\n{\n'
+    .. "  __shared__ float s[64];\n  s[threadIdx.x] = x[threadIdx.x];\n  __syncthreads();\n"
+    .. "  y[threadIdx.x] = s[threadIdx.x ^ 1];\n}\n"
+  local function said(block, genome, more)
+    local p = gi.problem(scratch.problem(source, ([[{ source = "kernel.cu", kernel = "k", size = 64,
+      args = { { name = "y", type = "f32", count = 64, role = "out" },
+               { name = "x", type = "f32", count = 64 } }, grid_div_x = { 1 }, %s,
+      tune_params = { block_size_x = { 32, 64 } }, %s }]]):format(block, more or "")))
+    return table.concat(promises.open(p, genome or "T:warp_barrier<5>()"), "\n")
+  end
+  local PROMISE = "by T:warp_barrier<5>() that no thread waits there for one of another warp, "
+    .. "whatever the data and the sizes"
+  tap.is(said "block_size_x = 64", PROMISE, "blocks of two")
+  tap.is(said "block_size_x = 32", "", "blocks of one")
+  tap.is(said("block_size_x = 16, block_size_y = 4"), PROMISE, "two, by two sides")
+  tap.is(said("block_size_x = 64", "T:warp_barrier<5>() block_size_x=32"), "", "set to one")
+  local path = tap.folder() .. "/barrier.cu"
+  scratch.write(path, source .. "int main() { k<<<1, 32>>>(a, b); k<<<1, 64>>>(b, a); }\n")
+  tap.has(said("block_size_x = 32", nil, ("made_from = { path = %q, template = {} }"):format(path)),
+    "blocks not longer than 32 in x; ", "another launch of the file")
 end)
 
 tap.case("a line that is there twice and changed once", function()

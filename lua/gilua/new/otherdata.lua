@@ -102,19 +102,25 @@ local function sizes_of(problem, text)
   return list
 end
 
-local LEAST_LENGTH = 64 -- that a number has which is a length
+local LEAST_LENGTH = 64 -- of two full warps; a shorter one is also a number that is no length
 
--- The scalar arguments that are how long arrays are, follow no size and are even, each with one
--- less: that is no multiple of what elements may be taken together by.
+-- Another length: of two warps or more one less where it is even, which is no multiple of what
+-- elements may be taken together by; of less work than two warps have a little more. nil of 0 and 1.
+local function other_length(value)
+  if value >= LEAST_LENGTH then return value % 2 == 0 and value - 1 or nil end
+  return value > 1 and LEAST_LENGTH + 1 or nil
+end
+
+-- The scalar arguments that are how long arrays are and follow no size, each with another value.
 local function lengths_of(problem)
   local t, list = problem.definition.kernel_table.table, {}
   for _, arg in ipairs(t.args) do
     local value, is_length = math.tointeger(tonumber(arg.value)), false
-    local may_be = value and value >= LEAST_LENGTH and value % 2 == 0
-    for _, other in ipairs(may_be and t.args or {}) do
+    local another = value and other_length(value)
+    for _, other in ipairs(another and t.args or {}) do
       is_length = is_length or mentions(other.count, arg.name)
     end
-    if is_length then list[#list + 1] = { name = arg.name, value = value - 1 } end
+    if is_length then list[#list + 1] = { name = arg.name, value = another } end
   end
   return list
 end

@@ -9,6 +9,7 @@
 local attempt = require "gilua.base.attempt"
 local callers = require "gilua.new.callers"
 local ends = require "gilua.base.ends"
+local float = require "gilua.transform.float"
 local hostcode = require "gilua.new.hostcode"
 local launchedit = require "gilua.new.launchedit"
 local launches = require "gilua.transform.launch"
@@ -18,6 +19,7 @@ local parts = require "gilua.new.parts"
 local settings = require "gilua.base.settings"
 local slice = require "gilua.new.slice"
 local tablecase = require "gilua.problem.tablecase"
+local warp_barrier = require "gilua.transform.warp_barrier"
 
 local M = {}
 
@@ -228,11 +230,29 @@ end
 --------------------------------------------------------------------------------------------------
 -- Numbers
 
--- What a transformation promises of all numbers, and approximate mathematics: the cases have some.
-local function of_numbers(problem, genome, tell)
-  for _, gene in ipairs(problem.grammar:genes(genome) or {}) do
-    if gene.promise then tell("by %s that %s", gene.text, gene.promise) end
+-- Does a genome set a block of one warp, which has no other to wait for?
+local function sets_one_warp(problem, genome)
+  if not genome:find "block_size_" then return false end
+  local _, detail = problem.grammar:apply(genome)
+  local values, threads_in = problem:values(detail and detail.params), 1
+  for _, side in ipairs { "x", "y", "z" } do
+    threads_in = threads_in * (values["block_size_" .. side] or 1)
   end
+  return threads_in <= 32
+end
+
+-- What transformations promise of all numbers and all work: the cases have some. How wrong an
+-- answer may be, a person who wrote the problem has said himself.
+local function of_genes(problem, genome, is_own, tell)
+  for _, gene in ipairs(problem.grammar:genes(genome) or {}) do
+    local is_kept = gene.promise == warp_barrier.PROMISE and sets_one_warp(problem, genome)
+    is_kept = is_kept or is_own and gene.promise == float.promise
+    if gene.promise and not is_kept then tell("by %s that %s", gene.text, gene.promise) end
+  end
+end
+
+-- Approximate mathematics, by a tolerance that was guessed.
+local function of_mathematics(problem, genome, tell)
   local texts, lines = texts_of(problem, genome, "math")
   for i, text in ipairs(texts) do
     if text ~= "" then
@@ -352,16 +372,18 @@ end
 
 --- What a winner promises and the host's code breaks, or may break for all that can be known of it;
 --- and what it promises of numbers. Of a recording no array is asked, for it has their addresses.
---- Nothing of a problem that a person wrote, whose promises are his.
+--- Of a problem that a person wrote nothing of the launches, whose promises are his.
 ---@param problem gilua.problem
 ---@param genome string
 ---@return string[] sentences
 function M.open(problem, genome)
   local t = problem.definition.kernel_table and problem.definition.kernel_table.table
   local is_asked = problem.definition.recorded or t and t.made_from
-  if not is_asked or problem.is_ptx then return {} end
+  if problem.is_ptx then return {} end
   local list, tell = teller()
-  of_numbers(problem, genome, tell)
+  of_genes(problem, genome, not is_asked, tell)
+  if not is_asked then return list end
+  of_mathematics(problem, genome, tell)
   of_copies(problem, genome, tell)
   if problem.definition.recorded then
     if problem.definition.made_from then of_recorded(problem, genome, tell) end
