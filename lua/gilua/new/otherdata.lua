@@ -102,10 +102,10 @@ local function sizes_of(problem, text)
   return list
 end
 
-local LEAST_LENGTH = 64 -- of two full warps; a shorter one is also a number that is no length
+local LEAST_LENGTH = 64 -- of two full warps
 
 -- Another length: of two warps or more one less where it is even, which is no multiple of what
--- elements may be taken together by; of less work than two warps have a little more. nil of 0 and 1.
+-- elements may be taken together by; of less than two warps have one more than these. nil of 0, 1.
 local function other_length(value)
   if value >= LEAST_LENGTH then return value % 2 == 0 and value - 1 or nil end
   return value > 1 and LEAST_LENGTH + 1 or nil
