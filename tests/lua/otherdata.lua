@@ -4,6 +4,7 @@
 package.path = "tests/lua/?.lua;" .. package.path
 local families = require "gilua.problem.families"
 local gi = require "gilua"
+local otherdata = require "gilua.new.otherdata"
 local scratch = require "scratch"
 local tablecase = require "gilua.problem.tablecase"
 local tablerows = require "gilua.problem.tablerows"
@@ -130,6 +131,63 @@ tap.case("a length of less than two warps' work is more, too", function()
   local verdict, why = on(data, "n 65")
   tap.is(verdict, "wrong", "two have")
   tap.has(why, "race in shared memory", "by the race check")
+end)
+
+-- Its first barrier is there at the full size alone, or in its last blocks alone, and the second is
+-- one too many wherever the first is.
+local HALVES = [[
+extern "C" __global__ void k(int *y, const int *x, int rows)
+{
+    __shared__ int s[64];
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    s[threadIdx.x] = i < rows ? x[i] : 0;
+    if (%s) __syncthreads();
+    __syncthreads();
+    if (i < rows) y[i] = s[63 - threadIdx.x];
+}
+]]
+
+tap.case("a race at the full size alone", function()
+  local function of(condition, rows)
+    local p = problem_of(HALVES:format(condition), ([[size = %d, block_size_x = 64,
+      checked_size = 2048, args = { { name = "y", type = "i32", count = "rows", role = "out" },
+      { name = "x", type = "i32", count = "rows" },
+      { name = "rows", type = "i32", value = "size_x" } }]]):format(rows or 20000))
+    return found(p, "<_kernel.cu_7>")
+  end
+  for _, condition in ipairs { "rows < 9000", "blockIdx.x < 200", "gridDim.x < 100" } do
+    local data = of(condition)
+    tap.is(on(data, "size 65"), "right", condition .. ": not at others")
+    local verdict, why = on(data, "size 20000")
+    tap.is(verdict, "wrong", condition)
+    tap.has(why, "race in shared memory", "by the race check")
+    tap.is(otherdata.unchecked(data), nil, "it was checked there")
+  end
+  local data = of("rows < 9000", 100 << 20)
+  tap.is(data.wrong, 0, "one with large arrays is not run")
+  tap.has(otherdata.unchecked(data), "nothing races or fails at its full size alone, where the "
+    .. "checks did not run (2048 threads with the arguments of size 104857600: not run: its arrays "
+    .. "take more than 64 MB)", "and a promise")
+end)
+
+tap.case("where the full size takes too long, fewer threads have its arguments", function()
+  local p = problem_of([[
+extern "C" __global__ void k(int *y, int rows)
+{
+    __shared__ int s[64];
+    int sum = 0;
+    for (int r = 0; r < 3000; r++) sum += r * rows / 3;
+    s[threadIdx.x] = sum;
+    if (rows < 90000) __syncthreads();
+    __syncthreads();
+    y[blockIdx.x * blockDim.x + threadIdx.x] = s[63 - threadIdx.x];
+}
+]], [[size = 1000000, block_size_x = 64, checked_size = 128, args = {
+  { name = "y", type = "i32", count = "size_x / 64 * 64 + 64", role = "out" },
+  { name = "rows", type = "i32", value = "size_x" } }]])
+  local data = found(p, "<_kernel.cu_8>")
+  tap.is(on(data, "128 threads with the arguments of size 1000000"), "wrong", "where rows is large")
+  tap.is(otherdata.unchecked(data), nil, "so that it was checked there")
 end)
 
 local COUNT = [[
@@ -288,7 +346,7 @@ end)
 tap.case("of a small case that is large some are run, and the others told", function()
   local p = problem_of(BOUNDS, EVEN)
   local data = gi.otherdata.of(p, farm_that_finds(verdicts({}, {}), 60000000), "")
-  tap.is(#data.rows .. " " .. data.right, "12 6", "half of them")
+  tap.is(#data.rows .. " " .. data.right, "13 7", "half of them, and the full size")
   tap.is(on(data, "all sorts") .. " " .. on(data, "size 341"), "right right", "first and last")
   local verdict, why = on(data, "zeros")
   tap.is(verdict, "not told", "one between")

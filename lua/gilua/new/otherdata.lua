@@ -19,6 +19,8 @@ local MOST_TIMES = 8 -- the small case's instructions: more than that is not wor
 local RUNS = 3 -- of a case: for its reference, of the kernel as it is, of the genome
 local MOST_INSTRUCTIONS = 400 * 1000 * 1000 -- of warps in all of them: half a minute of checks
 local LEAST_CASES = 6 -- however long they take
+local MOST_FULL = 10 * 1000 * 1000 -- the same of one run at the full size: some two seconds
+local MOST_BYTES = 1 << 26 -- of a case's arrays at the full size
 local DIMENSIONS = { "x", "y", "z" }
 
 ---@class OtherData
@@ -150,6 +152,62 @@ function M.cases(problem, text, more)
   return list, #sizes == 0 and #lengths == 0
 end
 
+local function product(size)
+  local n = 1
+  for _, side in ipairs(size) do n = n * side end
+  return n
+end
+
+-- The scalar arguments that are others at one size than at another, with their values at the first.
+local function arguments_at(problem, size, other)
+  local self, values = problem.definition.kernel_table, {}
+  local there = tablecase.names(self, size, problem:values())
+  local here = tablecase.names(self, other, problem:values())
+  for _, arg in ipairs(self.table.args) do
+    local is_other = arg.value ~= nil and there[arg.name] ~= here[arg.name]
+    if is_other then values[arg.name] = there[arg.name] end
+  end
+  return values
+end
+
+local function bytes_of(problem, spec)
+  local self = problem.definition.kernel_table
+  return tablecase.bytes(self, tablecase.names(self, spec.size, problem:values(), spec.values))
+end
+
+-- The case of the problem's full size, which has branches and blocks of its own; where that takes
+-- too long, of the small case's threads with the arguments of the full size. nil where the small
+-- case is of the full size; `refused` where both have too large arrays.
+local function full_case(problem, instructions, seed)
+  local full = tablecase.sizes(problem.definition.kernel_table.table.size)
+  local small = tablecase.sizes(problem.checked_case.size)
+  if product(full) == product(small) then return nil end
+  local case = { data = "size " .. table.concat(full, "x"), is_full = true,
+    spec = { seed = seed, size = full, budget = MOST_FULL } }
+  if instructions * (product(full) / product(small)) > MOST_FULL then
+    case.data = ("%d threads with the arguments of %s"):format(product(small), case.data)
+    case.spec.size, case.spec.values = small, arguments_at(problem, full, small)
+  end
+  if bytes_of(problem, case.spec) > MOST_BYTES then
+    case.refused = ("not run: its arrays take more than %d MB"):format(MOST_BYTES >> 20)
+  end
+  return case
+end
+
+--- What a winner promises of its full size, where no check could run there: a sentence. nil where
+--- one did, or where the small case is of that size.
+---@param data? OtherData
+---@return string?
+function M.unchecked(data)
+  for _, row in ipairs(data and data.rows or {}) do
+    if row.is_full and row.verdict == "not told" then
+      return ("that nothing races or fails at its full size alone, where the checks did not run "
+        .. "(%s: %s)"):format(row.data, row.why)
+    end
+  end
+  return nil
+end
+
 --------------------------------------------------------------------------------------------------
 -- The verdict
 
@@ -224,7 +282,7 @@ end
 ---@return OtherRow
 local function row_of(problem, case, found)
   local row = { data = case.data, case = found.name or case.data, spec = case.spec,
-                verdict = "right" }
+                is_full = case.is_full, verdict = "right" }
   row.why = untold(problem, case.spec, found)
   if row.why then
     row.verdict = "not told"
@@ -286,13 +344,18 @@ local function taken_apart(problem, farm, text, rows)
   return list
 end
 
+-- The row of a case that does not run.
+local function not_run(case, why)
+  return { data = case.data, case = case.data, spec = case.spec, is_full = case.is_full,
+           verdict = "not told", why = why }
+end
+
 -- The cases that there is time for, evenly over all; the others as rows that say so.
 local function affordable(cases, instructions)
   local most = math.max(LEAST_CASES, MOST_INSTRUCTIONS // (RUNS * math.max(instructions, 1)))
   local some, rest = stats.evenly(cases, most)
   for i, case in ipairs(rest) do
-    rest[i] = { data = case.data, case = case.data, spec = case.spec, verdict = "not told",
-      why = "not run: the small case is too large to run it on all" }
+    rest[i] = not_run(case, "not run: the small case is too large to run it on all")
   end
   return some, rest
 end
@@ -308,8 +371,11 @@ function M.of(problem, farm, text, seed)
   local cases, fixed = M.cases(problem, text, { seed = seed or 1,
     budget = instructions > 0 and instructions * MOST_TIMES or nil })
   local some, rest = affordable(cases, instructions)
+  local full = full_case(problem, instructions, seed or 1)
+  if full and not full.refused then some[#some + 1] = full end
   local rows = rows_on(problem, farm, text, some)
   if #rest == 0 then rows = taken_apart(problem, farm, text, rows) end
+  if full and full.refused then rest[#rest + 1] = not_run(full, full.refused) end
   table.move(rest, 1, #rest, #rows + 1, rows)
   return { rows = rows, right = #with_verdict(rows, "right"), wrong = #with_verdict(rows, "wrong"),
            fixed = fixed }
@@ -359,6 +425,7 @@ function M.watch(problem, farm)
   function watch.on_end(run)
     if not run.result or run.stopped then return end
     watch.data = data_of[run.result.best.genome]
+    table.insert(run.result.promises or {}, M.unchecked(watch.data))
     run.result.other_data = M.value(watch.data)
     run.result.refused = M.refused_value(refused)
   end
