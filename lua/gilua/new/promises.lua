@@ -19,6 +19,7 @@ local parts = require "gilua.new.parts"
 local settings = require "gilua.base.settings"
 local slice = require "gilua.new.slice"
 local tablecase = require "gilua.problem.tablecase"
+local textfile = require "gilua.base.textfile"
 local warp_barrier = require "gilua.transform.warp_barrier"
 
 local M = {}
@@ -251,6 +252,30 @@ local function of_genes(problem, genome, is_own, tell)
   end
 end
 
+-- Does the problem's file say that `gilua new` guessed an argument's value?
+local function is_guess(problem, name)
+  local text = textfile.read(problem.dir .. "/problem.lua", "the problem")
+  for line in text:gmatch "[^\n]+" do
+    if line:find(('name = "%s"'):format(name), 1, true) and line:find("GUESS", 1, true) then
+      return true
+    end
+  end
+  return false
+end
+
+-- Loops for values that were guessed: with others they are right, and gain nothing.
+local function of_guesses(problem, genome, tell)
+  for _, gene in ipairs(problem.grammar:genes(genome) or {}) do
+    for i = 1, gene.name == "specialise" and gene.says and #gene.args or 0, 2 do
+      local name, value = gene.args[i], gene.args[i + 1]
+      if is_guess(problem, name) then
+        tell("by %s that %s is %s, which is a guess in %s: with another value it gains nothing",
+          gene.text, name, value, problem.dir .. "/problem.lua")
+      end
+    end
+  end
+end
+
 -- Approximate mathematics, by a tolerance that was guessed.
 local function of_mathematics(problem, genome, tell)
   local texts, lines = texts_of(problem, genome, "math")
@@ -383,6 +408,7 @@ function M.open(problem, genome)
   local list, tell = teller()
   of_genes(problem, genome, not is_asked, tell)
   if not is_asked then return list end
+  of_guesses(problem, genome, tell)
   of_mathematics(problem, genome, tell)
   of_copies(problem, genome, tell)
   if problem.definition.recorded then
