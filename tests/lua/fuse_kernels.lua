@@ -174,7 +174,7 @@ end)
 tap.case("launches in the user's file", function()
   local function is(text, want, what, launch)
     local new, done, left = launchedit.edited(text, "a", launch or "before.b+24")
-    tap.is(("%s %d %d"):format(new, done, left), want, what)
+    tap.is(("%s %d %d"):format(new, done, #left), want, what)
   end
   is("a<<<g, 64>>>(x, n);\n  b<<<g, 64>>>(y);\nf();",
     "a<<<g, 64>>>(x, n, b_arguments(y));\nf(); 1 0", "one goes, with its line")
@@ -191,7 +191,7 @@ tap.case("launches in the user's file", function()
   local text = assert(tap.read(path))
   scratch.write(path, (text:gsub("&argc", "argc")))
   local files, _, launched = backport.files(keeping.of(p), places(p)[1])
-  tap.is(("%d %d"):format(launched.done, launched.left), "1 0", "in the file it came from")
+  tap.is(("%d %d"):format(launched.done, #launched.left), "1 0", "in the file it came from")
   tap.has(files[1].text, "twice<<<8, 64>>>(nullptr, nullptr, argc, "
     .. "thrice_arguments(nullptr, nullptr, argc));\n  sum<<<", "its launches")
   tap.is(files[1].text:find('extern "C"', 1, true), nil, "its own names")

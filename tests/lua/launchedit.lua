@@ -5,7 +5,7 @@ local tap = require "tap"
 
 local function edited(text, launch, name)
   local new, done, left = launchedit.edited(text, name or "k", launch or "grid.x/4 block.x%32")
-  return ("%s %d %d"):format(new, done, left)
+  return ("%s %d %d"):format(new, done, #left)
 end
 
 tap.case("grids in the usual forms", function()
@@ -60,12 +60,44 @@ tap.case("a grid that has to be what it is", function()
   tap.is(edited("k<<<1, 1>>>(a);", "grid.x%4"), "k<<<1, 1>>>(a); 0 1", "a multiple")
 end)
 
+tap.case("what may be a dim3 or a number", function()
+  local sides = "k<<<dim3((dim3(%s).x + 3) / 4, dim3(%s).y, dim3(%s).z), t>>>(a); 1 0"
+  for name, before in pairs {
+    ["p.grid"] = "", ["c->grid.y"] = "", g = "int g = 3; { dim3 g(3); } ", ["f"] = "auto f = h(n); ",
+  } do
+    local want = name == "c->grid.y" and "k<<<(c->grid.y + 3) / 4, t>>>(a); 1 0"
+      or sides:gsub("%%s", name) .. ""
+    tap.is(edited(("%sk<<<%s, t>>>(a);"):format(before, name)), before .. want, name)
+  end
+  tap.is(edited "dim3 f(int n); k<<<f(n), t>>>(a);", "dim3 f(int n); k<<<f(n), t>>>(a); 0 1",
+    "not twice what a function gives")
+  tap.is(edited "int f(int n); k<<<f(n), t>>>(a);", "int f(int n); k<<<(f(n) + 3) / 4, t>>>(a); 1 0",
+    "but once")
+end)
+
+tap.case("shared memory", function()
+  tap.is(edited("k<<<n / 9, 4, 64>>>(a);", "grid.x/2 shared*2"),
+    "k<<<(n / 9 + 1) / 2, 4, 64 * 2>>>(a); 1 0", "more of it")
+  tap.is(edited("k<<<n / 9, 4>>>(a);", "grid.x/2 shared*2"), "k<<<n / 9, 4>>>(a); 0 1", "of none")
+end)
+
+tap.case("launches by calls", function()
+  local call = "void *args[] = { &a, &n }; cudaLaunchKernel((void *)k<int>, %s, b, args, 0, s);"
+  tap.is(edited(call:format "n / 9"), call:format "(n / 9 + 3) / 4" .. " 1 0", "cudaLaunchKernel")
+  local ex = "cudaLaunchConfig_t c = {}; c.gridDim = dim3(%s); c.blockDim = 64; "
+    .. "cudaLaunchKernelEx(&c, k, a, n);"
+  tap.is(edited(ex:format "n / 9"), ex:format "(n / 9 + 3) / 4" .. " 1 0", "cudaLaunchKernelEx")
+  ex = ex .. " cudaLaunchKernelEx(&c, other, a, n);"
+  tap.is(edited(ex:format "n / 9"), ex:format "n / 9" .. " 0 1", "a configuration of another, too")
+  ex = "cudaLaunchConfig_t c = { %s, 64, 0, s }; cudaLaunchKernelEx(&c, k, a);"
+  tap.is(edited(ex:format "n / 9"), ex:format "(n / 9 + 3) / 4" .. " 1 0", "given at once")
+  local macro = "#define LAUNCH(g) k<<<%s, 64>>>(a)\nLAUNCH(7);"
+  tap.is(edited(macro:format "(g) * 2"), macro:format "((g) * 2 + 3) / 4" .. " 1 0", "in a macro")
+end)
+
 tap.case("what is left to a person", function()
   for what, text in pairs {
     ["a call"] = "k<<<blocks(n), t>>>(a);",
-    ["a name of another type"] = "auto g = f(n); k<<<g, t>>>(a);",
-    ["a member"] = "k<<<p.grid, t>>>(a);",
-    ["one that is declared twice"] = "int g = 3; { dim3 g(3); } k<<<g, t>>>(a);",
     ["no block"] = "k<<<3>>>(a);",
   } do
     tap.is(edited(text), text .. " 0 1", what)
@@ -74,8 +106,6 @@ tap.case("what is left to a person", function()
     "another block in the place of a call")
   tap.is(edited("k<<<n / 9, 4>>>(a);", "grid.x%2 grid.x/2"), "k<<<n / 9, 4>>>(a); 0 1",
     "whole groups of blocks")
-  tap.is(edited("k<<<n / 9, 4, 64>>>(a);", "grid.x/2 shared*2"), "k<<<n / 9, 4, 64>>>(a); 0 1",
-    "other shared memory")
   tap.is(edited "k(a); k<<<", "k(a); k<<< 0 1", "the end of the file")
 end)
 

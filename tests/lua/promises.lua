@@ -128,7 +128,8 @@ tap.case("a kernel that has another name may be launched by that", function()
   end
   is("auto step = k; step<<<9, 48>>>(b, b, c, n);", true)
   is("void (*f)(float *, const float *, const float *, int) = &k; f<<<9, 48>>>(a, b, c, n);", true)
-  is("void *args[] = { &a }; cudaLaunchKernel((void *)k, 9, 48, args, 0, 0);", true)
+  is("void *args[] = { &a }; cudaLaunchKernel((void *)k, 9, 48, args, 0, 0);", false)
+  is("void **args = pack(a); cudaLaunchKernel((void *)k, 9, 48, args, 0, 0);", true)
   is("cudaLaunchKernelEx(&config, k, a, b, c, n);", true)
   is("cudaLaunchCooperativeKernel((const void *)&k, g, b, args);", true)
   is("run(k, a, b);", true, "template <class F> void run(F f, float *a, float *b) {\n"
@@ -147,6 +148,9 @@ tap.case("a kernel that has another name may be launched by that", function()
   is("printf(\"k\");", false)
   tap.has(open("auto step = k; step<<<9, 48>>>(b, b, c, n);", RESTRICT),
     "line 7 launches it with `b` as both y and x", "its arguments are read")
+  tap.has(open("void *l[] = { &b, (void *)&a, &b, &n };\n"
+    .. "cudaLaunchKernel((void *)k, 9, 48, l, 0, 0);", RESTRICT),
+    "line 7 launches it with `b` as both y and w", "those of a call, too")
 end)
 
 tap.case("a prototype in a header lets other files launch it", function()

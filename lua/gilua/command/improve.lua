@@ -209,7 +209,8 @@ local function looking_at(data, o)
     result.untested = gi.coverage.untested(problem, genome)
     result.untold = gi.adequacy.untold(data, problem, genome)
     result.promises = gi.promises.open(problem, genome)
-    table.insert(result.promises, gi.launchneeds.of(problem, farm, case, genome))
+    local needs = gi.launchneeds.of(problem, farm, case, genome)
+    table.move(needs, 1, #needs, #result.promises + 1, result.promises)
     result.data = data_value(data)
   end }
 end

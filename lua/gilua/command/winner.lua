@@ -85,28 +85,41 @@ local function streams_wanted(kept, params)
 end
 
 -- Parameters that are not the source's: what the host does, and what its compiler is to be told.
--- On how many streams is told apart.
-local function settings_to_tell(kept, params)
+-- On how many streams, and the block of a launch that is written, are told apart.
+local function settings_to_tell(kept, params, launched)
   local list = {}
   for _, p in ipairs(kept.parameters) do
-    local is_streams = p.name == streams.PARAMETER and streams_wanted(kept, params)
-    if not is_streams then list[#list + 1] = p end
+    local is_told = p.name == streams.PARAMETER and streams_wanted(kept, params)
+      or launched and launched.size and p.name:find "^block_size_[xyz]$"
+    if not is_told then list[#list + 1] = p end
   end
   local _, told, flags = gi.launchneeds.settings(list, params)
   return told, flags
 end
 
--- What transformations made of the launch, and whose it is to do.
-local function tell_launch(o, launch, launched)
-  local changes, conditions = launches.words_apart(launch)
-  if launched.left > 0 or launched.done == 0 then
-    answer.say(o, "MARKED: the kernel wants another launch: %s. Change it by hand%s",
-      launches.words(launch), launched.done == 0 and "" or (": %d of %d are changed"):format(
-      launched.done, launched.done + launched.left))
-  else
-    if changes then answer.say(o, "The launch is changed too: %s", changes) end
-    if conditions then answer.say(o, "It is for launches with %s", conditions) end
+-- What became of the launches, and which are a person's to write.
+local function tell_launch(o, kept, params, launched)
+  local wanted = gi.launchneeds.wanted(kept.parameters, params, launched)
+  for _, one in ipairs(launched.left) do
+    answer.say(o, "MARKED: the kernel wants another launch, and %s: write there %s",
+      one.line and "this one is not understood, " .. gi.launchneeds.place(one)
+        or gi.launchneeds.place(one), wanted)
   end
+  if launched.left[1] then return end
+  local changes, conditions = launches.words_apart(params[launches.PARAMETER] or "")
+  local size = gi.launchneeds.size(kept.parameters, params, launched)
+  if size ~= "" then answer.say(o, "The launch is changed too: %s", size) end
+  if changes then answer.say(o, "The launch is changed too: %s", changes) end
+  if conditions then answer.say(o, "It is for launches with %s", conditions) end
+end
+
+-- A kernel without the launch that it wants goes into nobody's file unless told to.
+local function require_launches(o, kept, params, launched)
+  local one = launched and launched.left[1]
+  if o.anyway or not one or not kept.made_from then return end
+  fail("the winner of %s wants another launch where it is not understood (%s): write there %s, "
+    .. "and add --anyway, which puts the rest into the file", o.run, gi.launchneeds.place(one),
+    gi.launchneeds.wanted(kept.parameters, params, launched))
 end
 
 -- Functions and macros that others have, too: theirs stay, or they see what became of them.
@@ -246,7 +259,11 @@ function M.apply()
     local diff = gi.report.diff(file.old, file.text, file.path:match("([^/]+)$"))
     if o.diff or not o.quiet then printable.write(diff, gi.host.is_terminal()) end
   end
-  if o.diff then return end
+  if o.diff then
+    if launched and launched.left[1] then tell_launch(o, kept, params, launched) end
+    return
+  end
+  require_launches(o, kept, params, launched)
   if o.run_command then
     endtoend.apply(o, files, function() write_all(o, run, files) end)
   else
@@ -259,7 +276,7 @@ function M.apply()
       .. "them, to be loaded (cuModuleLoadData) in its place", ptx_path(o, run, kept))
   end
   if run.from then answer.say(o, "The winner was found by %s", run.from) end
-  local told, flags = settings_to_tell(kept, params)
+  local told, flags = settings_to_tell(kept, params, launched)
   if #told > 0 then
     answer.say(o, "Besides, where the kernel is launched: %s", table.concat(told, ", "))
   end
@@ -267,7 +284,7 @@ function M.apply()
     answer.say(o, "Besides, nvcc is to be told: %s", table.concat(flags, " "))
   end
   tell_shared(o, kept, files[1])
-  if launched then tell_launch(o, params[launches.PARAMETER], launched) end
+  if launched then tell_launch(o, kept, params, launched) end
   local n = streams_wanted(kept, params)
   if n then tell_streams(o, run, n) end
 end

@@ -3,9 +3,16 @@
 -- A sliced source has the file's lines under their numbers (gilua.slice), so a line of the mutant
 -- that is its source line unchanged stands for the file's own line, host code and all.
 
+local attempt = require "gilua.base.attempt"
+local csource = require "gilua.new.csource"
 local headers = require "gilua.new.headers"
+local hostcode = require "gilua.new.hostcode"
 local launchedit = require "gilua.new.launchedit"
 local launches = require "gilua.transform.launch"
+local launchsites = require "gilua.new.launchsites"
+local launchsize = require "gilua.new.launchsize"
+local luadata = require "gilua.base.luadata"
+local partsof = require "gilua.new.parts"
 local genomes = require "gilua.search.genome"
 local gi = require "gilua"
 local fail = require "gilua.base.fail"
@@ -14,6 +21,8 @@ local sharedcode = require "gilua.new.sharedcode"
 local textfile = require "gilua.base.textfile"
 
 local M = {}
+
+local MOST_SHOWN = 40 -- words of a launch
 
 -- Lines of a text, each with the end that it has: { text, stop }. The last one may have none.
 local function lines_of(text)
@@ -118,29 +127,144 @@ local function module(kept, below)
   return { { path = path, text = ptxtext.with(text, changed), old = text } }, {}
 end
 
--- Launches in the user's files, as transformations want them.
-local function launched(kept, files, launch)
-  if not launch then return nil end
-  local count, of = { done = 0, left = 0 }, launches.kernels(launch)
-  local function change(file, kernel, wanted)
-    local text, done, left = launchedit.edited(file.text, kernel, wanted)
-    file.text, count.done, count.left = text, count.done + done, count.left + left
-    return done + left
+--------------------------------------------------------------------------------------------------
+-- Launches
+
+-- What problem.lua says, where it is data.
+local function table_of(kept)
+  for _, file in ipairs(kept.files) do
+    if file.name == "problem.lua" then return luadata.read(file.text) end
   end
-  local function change_all(kernel)
-    local found, wanted = 0, launches.of(launch, kernel)
-    for _, file in ipairs(files) do found = found + change(file, kernel, wanted) end
-    count.left = count.left + (found == 0 and 1 or 0) -- a name that the file writes in another way
+end
+
+-- The program that a kernel is of, and what its headers are.
+local function program_of(kept)
+  local folders, defines = {}, {}
+  for _, option in ipairs(kept.options) do
+    folders[#folders + 1] = option:match "^%-I(.+)$"
+    defines[#defines + 1] = option:match "^%-D(.+)$"
+  end
+  local found = partsof.of(kept.made_from.path, kept.kernel)
+  return { main = found.host or found, defines = defines, beside = found.beside,
+    headers = partsof.headers(found, folders) }
+end
+
+-- The files of a program that launch a kernel, behind those that are changed; each knows its name
+-- in the program.
+local function with_launches(program, files, kernel)
+  local names, list, seen = {}, {}, {}
+  for _, header in ipairs(program.headers) do
+    if header.path then names[headers.absolute(header.path)] = header.name end
+  end
+  local function add(file)
+    local path = headers.absolute(file.path)
+    if seen[path] then return end
+    seen[path], file.name = true, names[path]
+    list[#list + 1] = file
+  end
+  for _, file in ipairs(files) do add(file) end
+  for _, part in ipairs { program.main, program.beside } do
+    local t <close> = csource.tokens(part.text)
+    if #launchsites.of(t, kernel) > 0 then
+      local text = textfile.read(part.path, "the file of its launches")
+      add { path = part.path, text = text, old = text }
+    end
+  end
+  return list
+end
+
+-- Reads the host's code of a program in which some files have other texts.
+local function reader_of(program, files)
+  return function(texts)
+    local now = {}
+    for i, file in ipairs(files) do
+      now[headers.absolute(file.path)] = texts[i]:gsub("^\xEF\xBB\xBF", "   ") .. ""
+    end
+    local function changed(one)
+      local text = one.path and now[headers.absolute(one.path)]
+      return text and setmetatable({ text = text }, { __index = one }) or one
+    end
+    local list = {}
+    for i, header in ipairs(program.headers) do list[i] = changed(header) end
+    return (hostcode.read(changed(program.main).text, list, program.defines))
+  end
+end
+
+-- Have numbers of the source changed, of which a grid may be made?
+local function is_moved(kept, params)
+  for _, p in ipairs(kept.parameters) do
+    local value = params[p.name]
+    if p.in_source and value and tostring(value) ~= tostring(p.default) then return true end
+  end
+  return false
+end
+
+-- Notes a launch that is not written, once.
+local function left_at(launched, file, site)
+  local name = file.path:match "[^/]*$"
+  for _, one in ipairs(launched.left) do
+    if one.line == site.line and one.file == name then return end
+  end
+  local text = site.t:text(site.name, math.min(site.name + MOST_SHOWN, #site.t))
+  table.insert(launched.left, { line = site.line, file = name,
+    text = text:match "^[^;\n]+;?" })
+end
+
+local function sets_block(params)
+  return params.block_size_x or params.block_size_y or params.block_size_z
+end
+
+-- Gives the launches the block that the winner has, and the grid that goes with it. Where no file
+-- launches the kernel nobody says here what they are to be.
+local function sized(kept, program, files, params, launched)
+  local kernel, t = kept.kernel:match "[%w_]*$", table_of(kept)
+  local is_known, want = attempt(launchsize.wanted, t or {}, kept.parameters, params)
+  if not t or not is_known then
+    if sets_block(params) then table.insert(launched.left, { kernel = kernel }) end
+    return
+  end
+  if not want then return end
+  local texts, done, left = launchsize.edited { files = files, kernel = kernel, want = want,
+    read = reader_of(program, files), is_moved = is_moved(kept, params) }
+  for i, file in ipairs(files) do file.text = texts[i] end
+  for _, site in ipairs(left) do left_at(launched, files[site.file], site) end
+  launched.done = launched.done + done
+  launched.size = done + #left > 0 and want or nil
+end
+
+-- Changes the launches as transformations want them.
+local function changed(kept, files, launch, launched)
+  local of = launches.kernels(launch)
+  local function change(kernel, wanted)
+    local found = 0
+    for _, file in ipairs(files) do
+      local text, done, left = launchedit.edited(file.text, kernel, wanted)
+      file.text, launched.done, found = text, launched.done + done, found + done + #left
+      for _, site in ipairs(left) do left_at(launched, file, site) end
+    end
+    if found == 0 then table.insert(launched.left, { kernel = kernel }) end -- by another name
   end
   local gone = {} -- what is done together with the launch before has none of its own
   for _, join in pairs(launches.joined(launch)) do gone[join.other] = true end
   for _, kernel in ipairs(of) do
-    if not gone[kernel] then change_all(kernel) end
+    if not gone[kernel] then change(kernel, launches.of(launch, kernel)) end
   end
-  for _, file in ipairs(#of == 0 and files or {}) do
-    change(file, kept.kernel:match "[%w_]*$", launch)
+  if #of == 0 then change(kept.kernel:match "[%w_]*$", launch) end
+end
+
+-- The files with the launches that a winner wants, and what became of these; nil: it wants none.
+local function with_winners_launches(kept, files, params)
+  local launch, launched = params[launches.PARAMETER], { done = 0, left = {} }
+  local program = kept.made_from and not kept.recorded and program_of(kept)
+  local all = program and with_launches(program, files, kept.kernel:match "[%w_]*$") or files
+  if program then sized(kept, program, all, params, launched) end
+  if launch then changed(kept, all, launch, launched) end
+  local list = table.move(files, 1, #files, 1, {})
+  for i = #files + 1, #all do
+    if all[i].text ~= all[i].old then list[#list + 1] = all[i] end
   end
-  return count
+  local wants = launch or launched.size or launched.left[1]
+  return list, wants and launched or nil
 end
 
 -- The winner's kernels, by name.
@@ -181,8 +305,9 @@ end
 ---  copies, functions that others call too, of which the kernels call a copy (name, copy), and
 ---  shared, sentences of what others see that is changed
 ---@return table params what the genome sets
----@return { done: integer, left: integer }? launched where transformations change the launch: how
----  many of the files' launches are as they want them, and how many are not
+---@return { done: integer, left: table[], size?: LaunchSize }? launched where the winner's launch
+---  is another: how many launches are written so, and which are not: { line, file, text }, or
+---  { kernel } where none of it was found; size: what becomes of blocks and grids
 function M.files(kept, genome)
   if kept.is_ptx then return module(kept, (select(2, genomes.parts(genome)))) end
   local paths, counts, text, edits = original(kept)
@@ -199,7 +324,8 @@ function M.files(kept, genome)
   end
   set_apart(kept, files, text, lines)
   for _, file in ipairs(files) do file.text = with_mark(file.text, file.old) end
-  return files, detail.params, launched(kept, files, detail.params[launches.PARAMETER])
+  local all, launched = with_winners_launches(kept, files, detail.params)
+  return all, detail.params, launched
 end
 
 --- The only file of them.

@@ -65,20 +65,31 @@ function M.chain_start(t, i)
   return i
 end
 
---- What stands between commas from one token to another, as texts.
+--- What stands between commas from one token to another: the first token and the last of each.
+---@param t userdata tokens
+---@param from integer
+---@param to integer
+---@return { [1]: integer, [2]: integer }[]
+function M.ranges(t, from, to)
+  local list, begun, i = {}, from, from
+  while i <= to do
+    if t[i] == "," then
+      list[#list + 1], begun = { begun, i - 1 }, i + 1
+    end
+    i = M.past(t, i)
+  end
+  if from <= to then list[#list + 1] = { begun, to } end
+  return list
+end
+
+--- Likewise, as texts.
 ---@param t userdata tokens
 ---@param from integer
 ---@param to integer
 ---@return string[]
 function M.parts(t, from, to)
-  local list, begun, i = {}, from, from
-  while i <= to do
-    if t[i] == "," then
-      list[#list + 1], begun = t:text(begun, i - 1), i + 1
-    end
-    i = M.past(t, i)
-  end
-  if from <= to then list[#list + 1] = t:text(begun, to) end
+  local list = M.ranges(t, from, to)
+  for i, range in ipairs(list) do list[i] = t:text(range[1], range[2]) end
   return list
 end
 

@@ -10,6 +10,7 @@ local csource = require "gilua.new.csource"
 local hostfills = require "gilua.new.hostfills"
 local hostvalue = require "gilua.new.hostvalue"
 local instances = require "gilua.new.instances"
+local launchsites = require "gilua.new.launchsites"
 local locals = require "gilua.new.locals"
 local members = require "gilua.new.members"
 local memory = require "gilua.new.memory"
@@ -78,7 +79,6 @@ local QUALIFIERS = csource.set "const volatile struct enum class typename static
 local ALIGNMENTS = csource.set "__align__ alignas"
 local ACCESS = csource.set "public private protected virtual"
 local NOT_IN_VALUES = csource.set ") ] } { = <<<"
-local NOT_IN_LAUNCHES = csource.set "; { } <<<"
 
 --- gi.csource.split, under its first name.
 M.split = csource.split
@@ -381,22 +381,6 @@ local function read_angle(self, t, i)
   end
 end
 
--- The name launched by the <<< at a token, and the arguments of its template.
-local function launched(t, i)
-  if t:kind(i - 1) == "name" then return t[i - 1], {} end
-  local depth, k = 0, i - 1
-  while t[k] and k > i - MOST_WORDS do
-    local word = t[k]
-    if word:find "^>+$" then depth = depth + #word
-    elseif word == "<" then depth = depth - 1
-    elseif NOT_IN_LAUNCHES[word] then return nil end
-    if depth <= 0 then break end
-    k = math.min(t:match(k) or k, k) - 1
-  end
-  if t[k] ~= "<" or t:kind(k - 1) ~= "name" then return nil end
-  return t[k - 1], csource.split(t:text(k + 1, i - 1):sub(1, -2)) -- without the last >
-end
-
 local function is_parameter(body, name)
   for _, param in ipairs(body and body.params or {}) do
     if param.name == name then return true end
@@ -417,29 +401,22 @@ local function with_sides(self, text, body, own)
   return ("dim3(%s)"):format(table.concat(base, ", "))
 end
 
--- `kernel<<<grid, block, shared>>>(args)`
+-- A launch, of any form that gilua.launchsites knows.
 local function read_launch(self, t, i)
-  local kernel, template = launched(t, i)
-  if not kernel then return end
-  local close = i + 1
-  while t[close] ~= ">>>" do
-    if not t[close] or NOT_IN_LAUNCHES[t[close]] or close > i + MOST_WORDS then return end
-    close = csource.past(t, close)
-  end
-  local behind = close_of(t, close + 1)
-  if t[close + 1] ~= "(" or not behind then return end
-  local how = csource.parts(t, i + 1, close - 1)
-  local list = self.launches[kernel] or {}
-  local one = { line = t:line(i), place = place_of(self, t, i), template = template,
-    shared = how[3], args = csource.parts(t, close + 2, behind - 1), told = {},
+  local site = launchsites.at(t, i)
+  if not site or not site.args then return end
+  local function text_of(range) return range and t:text(range[1], range[2]) end
+  local list = self.launches[site.kernel] or {}
+  local one = { line = site.line, place = place_of(self, t, i), template = site.template,
+    shared = text_of(site.shared), args = site.args, told = {},
     within = instances.around(self, t, i), body = callers.around(self, t, i) }
   local is_here = one.body and one.body.t == t
   one.own = is_here and locals.before(t, one.body.first, i) or locals.NONE
   one.sides = function(text) return with_sides(self, text, one.body, one.own) end
-  one.grid, one.block = one.sides(how[1]), one.sides(how[2])
+  one.grid, one.block = one.sides(text_of(site.grid)), one.sides(text_of(site.block))
   one.dims = locals.dims_within({ one.grid, one.block, one.shared }, one.own, one.sides)
   if is_here then rounds.settle(one, rounds.around(t, i, one.body.first)) end
-  self.launches[kernel], list[#list + 1] = list, one
+  self.launches[site.kernel], list[#list + 1] = list, one
 end
 
 -- `++name`, `name++`, `name += value`: outside of the heads of loops, and before a launch: one that
@@ -465,9 +442,10 @@ end
 
 local READERS = { ["++"] = read_counting, ["+="] = read_counting, ["&"] = read_address,
   ["="] = read_assignment, ["{"] = read_braces, ["*"] = read_pointer,
-  ["("] = read_call, ["<<<"] = read_launch, dim3 = read_dim3, struct = read_struct,
+  ["("] = read_call, dim3 = read_dim3, struct = read_struct,
   class = read_struct, union = read_struct, enum = read_enum,
   typedef = read_typedef, using = read_using, __constant__ = read_constant, ["<"] = read_angle }
+for word in pairs(launchsites.READERS) do READERS[word] = read_launch end
 for kind in pairs(hostfills.DISTRIBUTIONS) do READERS[kind] = hostfills.read_distribution end
 
 local function read_words(self, t)

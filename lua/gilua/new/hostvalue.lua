@@ -124,7 +124,10 @@ local FUNCTIONS = { max = of_two(math.max), min = of_two(math.min), fmax = real(
   log2 = real(function(a) return math.log(a, 2) end),
   log10 = real(function(a) return math.log(a, 10) end),
   pow = of_numbers(function(a, b) return (a + 0.0) ^ b end),
-  abs = function(a) return math.type(a) and math.abs(a) or nil end }
+  abs = function(a) return math.type(a) and math.abs(a) or nil end,
+  dim3 = function(x, y, z)
+    return type(x) == "table" and x or math.type(x) and { x = x, y = y or 1, z = z or 1 } or nil
+  end }
 for name in ("ceil floor sqrt fabs exp log log2 log10 pow fmax fmin"):gmatch "%S+" do
   FUNCTIONS[name .. "f"] = FUNCTIONS[name]
 end

@@ -1,34 +1,38 @@
 -- launchedit: launches in a user's file, as a transformation wants them: kernel<<<grid, block>>>
 -- becomes kernel<<<grid * 32, block>>>.
 --
--- Only a grid or a block that is written in a usual form is changed: a sum or product of numbers,
--- dim3(…), or a name that the file declares as a dim3 or a whole number. A launch that is done
--- together with the one behind it gets its arguments, and that one goes, where it is launched in
--- the same words and nothing but a wait stands between. All others are left to the person.
+-- A launch is written in place. What nobody knows to be a whole number or a dim3 becomes a dim3
+-- first: dim3(dim3(p.grid).x * 32, …); what calls a function that the file does not show is left to
+-- the person, for it may not be called twice. A launch that is done together with the one behind it
+-- gets its arguments, and that one goes, where it is launched in the same words and nothing but a
+-- wait stands between.
 
 local core = require "gilua.core"
 local csource = require "gilua.new.csource"
+local launchsites = require "gilua.new.launchsites"
 local launches = require "gilua.transform.launch"
 
 local M = {}
 
 local SIDES = { x = 1, y = 2, z = 3 }
-local MOST_WORDS = 200 -- of a launch
+local MOST_INIT = 100 -- words of what a variable begins with
+local MOST_INDENT = 200 -- blanks before a launch
 
 local WHOLE = csource.set "int unsigned long short size_t uint32_t int32_t uint64_t int64_t uint"
 local SUMS = csource.set "+ - * / %"
+local NUMBERS = csource.set "ceil ceilf floor floorf min max int unsigned size_t" -- that are called
 
 --------------------------------------------------------------------------------------------------
 -- What a grid is
 
--- Is a name a macro that is a whole number, wherever the file defines it?
-local function is_number(t, name)
-  local found = false
+-- What a macro without arguments stands for; nil where there is none, "" where there are several.
+local function macro_of(t, name)
+  local found
   for i = 1, #t do
     local d = t:kind(i) == "directive" and t:inside(i)
     if d and d[1] == "define" and d[2] == name then
-      if #d ~= 3 or not d[3]:find "^%d+$" then return false end
-      found = true
+      local text = #d > 2 and d:text(3, #d) or ""
+      found = (not found or found == text) and text or ""
     end
   end
   return found
@@ -46,14 +50,42 @@ local function list_type(t, i)
   return (first == "dim3" or WHOLE[first]) and first or nil
 end
 
+--- The first word of the type that a name at a token is declared with; nil where it is not.
+---@param t userdata tokens
+---@param i integer
+---@return string?
+function M.declared_type(t, i)
+  if t[i - 1] == "," then return list_type(t, i - 1) end
+  return t:kind(i - 1) == "name" and t[i - 1] ~= "return" and t[i - 1] or nil
+end
+
+-- Is a text a sum or product, or a number? Not one call, or what nobody knows.
+local function is_computed(words)
+  if #words == 1 and words:kind(1) == "number" then return true end
+  local i = 1
+  while i <= #words do
+    if SUMS[words[i]] and i > 1 then return true end
+    i = csource.past(words, i)
+  end
+  return #words > 2 and words[1] == "(" and words:match(1) == #words
+end
+
+-- The type of what `auto name = …` gets: of a dim3, a sum or product, or a number; nil of others.
+local function made_type(t, first)
+  if t[first] == "dim3" then return "dim3" end
+  local last = (t:find(first, ";") or first) - 1
+  local words <close> = core.grammar.tokens(t:text(first, last))
+  return last <= first + MOST_INIT and is_computed(words) and "int" or nil
+end
+
 -- What the file declares a name as: "dim3", "whole", or nil where it is neither, or both.
 local function declared(t, name)
-  if is_number(t, name) then return "whole" end
+  if (macro_of(t, name) or ""):find "^%d+$" then return "whole" end
   local found
   for i = 2, #t do
-    local before = t[i] == name and (t[i - 1] == "," and list_type(t, i - 1)
-      or t:kind(i - 1) == "name" and t[i - 1])
-    if before and before ~= "return" then
+    local before = t[i] == name and M.declared_type(t, i)
+    if before then
+      before = before == "auto" and t[i + 1] == "=" and made_type(t, i + 2) or before
       local kind = before == "dim3" and "dim3" or WHOLE[before] and "whole" or "other"
       if found and found ~= kind then return nil end
       found = kind
@@ -88,15 +120,60 @@ local function given_sides(t, name)
   return sides
 end
 
--- Is a text a sum or product, or a number? Not one call, or what nobody knows.
-local function is_computed(words)
-  if #words == 1 and words:kind(1) == "number" then return true end
-  local i = 1
-  while i <= #words do
-    if SUMS[words[i]] and i > 1 then return true end
-    i = csource.past(words, i)
+-- What the file says that a function gives, or a macro with arguments: "dim3" or "whole"; nil where
+-- neither is known.
+local function returned(t, name)
+  if NUMBERS[name] then return "whole" end
+  local found
+  for i = 1, #t do
+    local d = t:kind(i) == "directive" and t:inside(i)
+    local is_macro = d and d[1] == "define" and d[2] == name and d[3] == "("
+    local close = t[i] == name and t[i + 1] == "(" and t:match(i + 1)
+    local type = close and (t[close + 1] == "{" or t[close + 1] == ";") and t:kind(i - 1) == "name"
+      and t[i - 1]
+    if is_macro then
+      local body <close> = core.grammar.tokens(d:text((d:match(3) or #d) + 1, #d))
+      type = is_computed(body) and "int" or "other"
+    end
+    local kind = type == "dim3" and type or WHOLE[type] and "whole"
+    if type and (not kind or found and found ~= kind) then return nil end
+    found = found or kind
   end
-  return #words > 2 and words[1] == "(" and words:match(1) == #words
+  return found
+end
+
+-- The calls of a text, by the tokens of their names.
+local function calls_in(words)
+  local list = {}
+  for i = 1, #words - 1 do
+    if words:kind(i) == "name" and words[i + 1] == "(" then list[#list + 1] = words[i] end
+  end
+  return list
+end
+
+-- What a text is, where the file says it: "dim3", "whole", or "either"; nil where that is unknown
+-- and it may not be computed twice.
+local function kind_of(t, words)
+  if is_computed(words) then return "whole" end
+  local last = #words
+  local is_side = SIDES[words[last]] and words[last - 1] == "."
+  local is_chain = words:kind(last) == "name" and csource.chain_start(words, last) == 1
+  local known = is_chain and (is_side and "whole" or declared(t, words[last]))
+  if known == "whole" or known == "dim3" then return known end
+  local name = last
+  while words[name] == ")" and words:match(name) do name = words:match(name) - 1 end
+  local start = name
+  while words[start - 1] == "::" do start = start - 2 end
+  if name < last and start <= 1 and words:kind(name) == "name" and returned(t, words[name]) then
+    return returned(t, words[name])
+  end
+  if words[1] == "static_cast" then return WHOLE[words[3]] and "whole" or nil end
+  for _, call in ipairs(calls_in(words)) do
+    if not NUMBERS[call] and call ~= "dim3" then return nil end
+  end
+  local is_macro = #words == 1 and macro_of(t, words[1])
+  if is_macro and is_macro:find "[%w_]%s*%(" then return nil end
+  return "either"
 end
 
 --- Is a text a sum or product, or a number, so that it is a grid or a block of one side?
@@ -107,30 +184,55 @@ function M.is_one_side(text)
   return is_computed(words)
 end
 
--- The three sides of a grid's text; nil where it is of another form.
-local function sides_of(t, text)
+---@class LaunchShape what stands for a grid or a block in a launch
+---@field text string
+---@field sides string[] three
+---@field is_dim3 boolean it is written as a dim3
+---@field is_changed? boolean
+
+-- The sides of a dim3 that can be asked for them: `g.x`; "1" where it is known to have none.
+local function asked(text, given)
+  local sides = { ".x", ".y", ".z" }
+  for d = 1, 3 do sides[d] = (d == 1 or d <= given) and text .. sides[d] or "1" end
+  return sides
+end
+
+--- The sides of a grid's or a block's text; nil where it is not understood.
+---@param t userdata tokens of the file
+---@param text string
+---@return LaunchShape?
+function M.shape(t, text)
   local words <close> = core.grammar.tokens(text)
-  if words[1] == "dim3" and (words[2] == "(" or words[2] == "{") and words:match(2) == #words then
-    local given = csource.parts(words, 3, #words - 1)
-    return { given[1] or "1", given[2] or "1", given[3] or "1" }, true
-  elseif #words == 1 and words:kind(1) == "name" then
-    local kind = declared(t, text)
-    if kind == "dim3" then
-      local given, sides = given_sides(t, text) or 3, { ".x", ".y", ".z" }
-      for d = 1, 3 do sides[d] = (d == 1 or d <= given) and text .. sides[d] or "1" end
-      return sides, true
-    end
-    return kind == "whole" and { text, "1", "1" } or nil, false
+  local is_brace = words[1] == "{" and 1
+  local open = words[1] == "dim3" and (words[2] == "(" or words[2] == "{") and 2 or is_brace
+  local sides
+  if open and words:match(open) == #words then
+    local given = csource.parts(words, open + 1, #words - 1)
+    sides = { given[1] or "1", given[2] or "1", given[3] or "1" }
+    return { text = text, sides = sides, is_dim3 = true }
   end
-  return is_computed(words) and { text, "1", "1" } or nil, false
+  local kind = #words > 0 and kind_of(t, words)
+  if kind == "whole" then
+    return { text = text, sides = { text, "1", "1" }, is_dim3 = false }
+  elseif kind == "either" then
+    sides = asked(("dim3(%s)"):format(text), 3)
+  elseif kind == "dim3" and #calls_in(words) == 0 then
+    sides = asked(text, #words == 1 and given_sides(t, text) or 3)
+  end
+  return sides and { text = text, sides = sides, is_dim3 = true }
 end
 
 --------------------------------------------------------------------------------------------------
 -- What becomes of it
 
-local function in_brackets(text)
+--- A text that may stand beside an operator.
+---@param text string
+---@return string
+function M.in_brackets(text)
   return text:find "^[%w_.]+$" and text or "(" .. text .. ")"
 end
+
+local in_brackets = M.in_brackets
 
 local OPERATIONS = {
   ["*"] = function(text, n) return ("%s * %d"):format(in_brackets(text), n) end,
@@ -142,13 +244,25 @@ local OPERATIONS = {
   end,
 }
 
--- The text of sides: as it was where nothing of it changed.
-local function text_of(shape)
+--- The text of a shape: as it was where nothing of it changed.
+---@param shape LaunchShape
+---@return string
+function M.text(shape)
   local sides = shape.sides
   if not shape.is_changed then return shape.text end
   if not shape.is_dim3 then return sides[1] end
-  while sides[3] == "1" and #sides == 3 do sides[3] = nil end
-  return ("dim3(%s)"):format(table.concat(sides, ", "))
+  local last = 3
+  while last > 1 and sides[last] == "1" do last = last - 1 end
+  return ("dim3(%s)"):format(table.concat(sides, ", ", 1, last))
+end
+
+--- Gives a side of a shape another text.
+---@param shape LaunchShape
+---@param d integer
+---@param text string
+function M.set_side(shape, d, text)
+  shape.is_dim3, shape.is_changed = shape.is_dim3 or d > 1, true
+  shape.sides[d] = text
 end
 
 local function swap_axes(shapes)
@@ -166,53 +280,29 @@ local function changed(t, texts, changes)
   local shapes = {}
   for _, c in ipairs(changes) do
     for _, of in ipairs(c.of == "axes" and { "grid", "block" } or { c.of }) do
-      local sides, is_dim3 = sides_of(t, texts[of])
-      if not sides then return nil end
-      shapes[of] = shapes[of] or { text = texts[of], sides = sides, is_dim3 = is_dim3 }
+      shapes[of] = shapes[of] or texts[of] and M.shape(t, texts[of])
+      if not shapes[of] then return nil end
     end
     if c.of == "axes" then
       swap_axes(shapes)
+    elseif c.of == "shared" then
+      local shape = shapes.shared
+      shape.is_dim3, shape.sides, shape.is_changed = false,
+        { OPERATIONS["*"](shape.sides[1], c.by) }, true
     elseif launches.is_condition(c) then
       if shapes[c.of].sides[SIDES[c.side]] ~= tostring(c.by) then return nil end
     else
       local d, shape = SIDES[c.side], shapes[c.of]
-      shape.is_dim3, shape.is_changed = shape.is_dim3 or d > 1, true
-      shape.sides[d] = OPERATIONS[c.operation](shape.sides[d], c.by)
+      M.set_side(shape, d, OPERATIONS[c.operation](shape.sides[d], c.by))
     end
   end
-  return shapes.grid and text_of(shapes.grid) or texts.grid,
-    shapes.block and text_of(shapes.block) or texts.block
+  local new = {}
+  for of, text in pairs(texts) do new[of] = shapes[of] and M.text(shapes[of]) or text end
+  return new
 end
 
 --------------------------------------------------------------------------------------------------
 -- Launches
-
--- The name that is launched by the <<< at a token.
-local function launched(t, i)
-  if t:kind(i - 1) == "name" then return t[i - 1] end
-  local k = i - 1
-  while k > math.max(1, i - MOST_WORDS) and t[k] ~= "<" do k = k - 1 end
-  return t[k] == "<" and csource.angle_end(t, k) == i - 1 and t[k - 1] or nil
-end
-
--- The last token of what begins at a token of a launch, and what ends it: a comma, or >>>.
-local function part_end(t, i)
-  local k = i
-  while t[k] and t[k] ~= "," and t[k] ~= ">>>" and t[k] ~= ";" and k < i + MOST_WORDS do
-    k = csource.past(t, k)
-  end
-  if t[k] ~= "," and t[k] ~= ">>>" then return nil end
-  return k - 1, t[k]
-end
-
--- The tokens of the grid and the block of the launch whose <<< is at a token; nil where one is
--- missing.
-local function parts_of(t, i)
-  local last, stop = part_end(t, i + 1)
-  if not last or stop ~= "," then return nil end
-  local behind = part_end(t, last + 2)
-  return behind and { grid = { i + 1, last }, block = { last + 2, behind } }
-end
 
 -- What can be written there: conditions of a block are none of it. One that asks something of the
 -- grid nobody can write, for the file may launch other numbers of blocks, but that it is a number,
@@ -221,7 +311,7 @@ local function written(text)
   local list = {}
   for _, c in ipairs(launches.read(text)) do
     local of_grid = c.of == "grid" and launches.is_condition(c)
-    if c.of == "shared" or of_grid and c.operation ~= "==" then return nil end
+    if of_grid and c.operation ~= "==" then return nil end
     if of_grid or not launches.is_condition(c) and c.of ~= "before" then list[#list + 1] = c end
   end
   return list
@@ -229,44 +319,61 @@ end
 
 local WAITS = csource.set "cudaDeviceSynchronize cudaThreadSynchronize"
 
--- The tokens of a launch as a statement: its name's, those between <<< and >>>, its brackets' and
--- its end; nil of what is more than that.
-local function statement_of(t, i)
-  local parts = parts_of(t, i)
-  local at = parts and parts.block[2] + 1
-  while at and at < i + MOST_WORDS and t[at] ~= ">>>" do at = csource.past(t, at) end
-  local open = at and t[at] == ">>>" and t[at + 1] == "(" and at + 1
-  local close = open and t:match(open)
-  if not close or t[close + 1] ~= ";" then return nil end
-  return { name = i - 1, shape = { i + 1, at - 1 }, open = open, close = close, stop = close + 1 }
+-- A text of tokens, with one blank where it has several.
+local function plain(t, range)
+  return t:text(range[1], range[2]):gsub("%s+", " ") .. ""
 end
 
-local function source(t, text, first, last)
-  return first <= last and text:sub(t:first(first), t:last(last)):gsub("%s+", " ") or ""
+-- Is a launch in brackets a statement, which may get more arguments, or go?
+local function is_statement(site)
+  return site.open and site.t[site.close + 1] == ";"
 end
 
 -- The launch that has to go for one to be done together with it; nil where that is not told.
-local function behind(t, text, own, other)
-  local k = own.stop + 1
+local function behind(own, other)
+  local t, k = own.t, own.close + 2
   while WAITS[t[k] or ""] and t[k + 1] == "(" and t[k + 2] == ")" and t[k + 3] == ";" do
     k = k + 4
   end
-  local next = t[k] == other and t[k + 1] == "<<<" and statement_of(t, k + 1)
-  local is_same = next and source(t, text, next.shape[1], next.shape[2])
-    == source(t, text, own.shape[1], own.shape[2])
+  local next = t[k] == other and launchsites.at(t, k + 1)
+  local is_same = next and is_statement(next)
+    and plain(t, { next.name + 2, next.open - 2 }) == plain(t, { own.name + 2, own.open - 2 })
   return is_same and next or nil
 end
 
--- What a launch is given besides, and the statement that goes: { text, next }; false where what is
--- wanted cannot be written; nil: nothing of the kind is wanted.
-local function joined(t, text, i, join)
-  if not join then return nil end
-  local own = statement_of(t, i)
-  local next = own and behind(t, text, own, join.other)
-  if not next then return false end
-  local more = ("%s_arguments(%s)"):format(join.other,
+-- The edit that takes a statement away, with its line where nothing else is on it.
+local function removal(text, t, first, last)
+  local from, to = t:first(first), t:last(last)
+  local blanks = text:sub(math.max(1, from - MOST_INDENT), from - 1):match "\n([ \t]*)$"
+  local stop = text:match("^[ \t]*\r?\n()", to + 1)
+  if blanks and stop then from, to = from - #blanks, stop - 1 end
+  return { from = from, to = to, text = "" }
+end
+
+-- The edits that put a launch's arguments into the one before it; nil where that cannot be written.
+local function joining(text, site, other)
+  local t, next = site.t, is_statement(site) and behind(site, other) or nil
+  if not next then return nil end
+  local more = ("%s%s_arguments(%s))"):format(site.close > site.open + 1 and ", " or "", other,
     text:sub(t:last(next.open) + 1, t:first(next.close) - 1))
-  return { own = own, next = next, more = own.close > own.open + 1 and ", " .. more or more }
+  return { launchsites.edit(t, { site.close, site.close }, more),
+    removal(text, t, next.name, next.close + 1) }
+end
+
+-- The edits of a launch; nil where it cannot be written.
+local function edits_of(text, t, site, changes, join)
+  if not changes or not site.grid or not site.block then return nil end
+  local edits, texts = join and joining(text, site, join.other) or {}, {}
+  if join and not edits[1] then return nil end
+  for _, of in ipairs { "grid", "block", "shared" } do
+    local range = site[of]
+    texts[of] = range and text:sub(site.t:first(range[1]), site.t:last(range[2]))
+  end
+  local new = changed(t, texts, changes)
+  for of, was in pairs(new and texts or {}) do
+    if new[of] ~= was then edits[#edits + 1] = launchsites.edit(site.t, site[of], new[of]) end
+  end
+  return new and edits
 end
 
 --- A file with the launches of a kernel as transformations want them.
@@ -275,48 +382,17 @@ end
 ---@param launch string what becomes of a launch (gilua.launch)
 ---@return string text
 ---@return integer changed how many launches are
----@return integer left how many are not, for they are of no usual form
+---@return LaunchSite[] left those that are not, for they are not understood
 function M.edited(text, kernel, launch)
   local t <close> = core.grammar.tokens(text)
-  local changes, pieces, at, done, left = written(launch), {}, 1, 0, 0
+  local changes, edits, done, left = written(launch), {}, 0, {}
   local join = launches.joined(launch)[""]
-  local function put(tokens, new)
-    pieces[#pieces + 1] = text:sub(at, t:first(tokens[1]) - 1) .. new
-    at = t:last(tokens[2]) + 1
+  for _, site in ipairs(launchsites.of(t, kernel)) do
+    local list = edits_of(text, t, site, changes, join)
+    table.move(list or {}, 1, #(list or {}), #edits + 1, edits)
+    if list then done = done + 1 else left[#left + 1] = site end
   end
-  -- A statement, with its line where nothing else is on it.
-  local function remove(first, last)
-    local from, to = t:first(first), t:last(last)
-    local blanks = text:sub(at, from - 1):match "\n([ \t]*)$"
-    local stop = text:match("^[ \t]*\r?\n()", to + 1)
-    if blanks and stop then from, to = from - #blanks, stop - 1 end
-    pieces[#pieces + 1] = text:sub(at, from - 1)
-    at = to + 1
-  end
-  for i = 2, #t do
-    if t[i] == "<<<" and launched(t, i) == kernel then
-      local parts = changes and parts_of(t, i)
-      local texts = {}
-      for of, tokens in pairs(parts or {}) do
-        texts[of] = text:sub(t:first(tokens[1]), t:last(tokens[2]))
-      end
-      local grid, block = nil, nil
-      local both = joined(t, text, i, join)
-      if parts and both ~= false then grid, block = changed(t, texts, changes) end
-      if grid then
-        done = done + 1
-        put(parts.grid, grid)
-        put(parts.block, block)
-        if both then
-          put({ both.own.close, both.own.close }, both.more .. ")")
-          remove(both.next.name, both.next.stop)
-        end
-      else
-        left = left + 1
-      end
-    end
-  end
-  return table.concat(pieces) .. text:sub(at), done, left
+  return launchsites.edited(text, edits), done, left
 end
 
 return M

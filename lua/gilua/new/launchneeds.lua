@@ -1,13 +1,17 @@
--- launchneeds: what of its launch a winner is right with alone. `gilua apply` puts the source into
--- the file, and a block of another size, which the host's code says, is left to a person: whose
--- kernel may be wrong until then. Threads that wait for their warp alone are right in blocks of
--- 32, and race in those of 256 that the file has.
+-- launchneeds: what of its launch a winner needs that `gilua apply` does not write into the host's
+-- code (gilua.backport): a launch that is not understood, and, where the files have none, a block
+-- of another size, without which the kernel may be wrong. Threads that wait for their warp alone
+-- are right in blocks of 32, and race in those of 256.
 --
---   local needs = gi.launchneeds.of(problem, farm, case, genome) -- a sentence; nil: nothing
+--   local needs = gi.launchneeds.of(problem, farm, case, genome) -- sentences
 
+local attempt = require "gilua.base.attempt"
 local compilers = require "gilua.problem.compilers"
+local ends = require "gilua.base.ends"
 local fitness = require "gilua.search.fitness"
 local genomes = require "gilua.search.genome"
+local gi = require "gilua"
+local launches = require "gilua.transform.launch"
 
 local M = {}
 
@@ -61,20 +65,74 @@ local function fault_of(farm, case, genome)
   return not NO_FAULTS[status] and status:gsub("_", " ") or nil
 end
 
---- What a winner promises of its launch: that it has the winner's settings, without which the rest
---- of it is wrong, with every check on or on a case. Nothing of a problem that a person wrote.
----@param problem gilua.problem
----@param farm gilua.farm
----@param case table
----@param genome string
----@return string? sentence
-function M.of(problem, farm, case, genome)
-  local t = problem.definition.kernel_table and problem.definition.kernel_table.table
-  if not t or not t.made_from or problem.is_ptx then return nil end
+--- What becomes of launches that have another size, in words; "" where they have none.
+---@param parameters table[] as M.settings takes them
+---@param params table<string, any> what a genome sets
+---@param launched { size?: LaunchSize }
+---@return string
+function M.size(parameters, params, launched)
+  if not launched.size then return "" end
+  local list, words = {}, M.settings(parameters, params)
+  for _, side in ipairs { "x", "y", "z" } do list[#list + 1] = words["block_size_" .. side] end
+  list[#list + 1] = "a grid for as many elements as before"
+  return table.concat(list, ", ")
+end
+
+--- What a person has to write where a launch is not understood, in words.
+---@param parameters table[] as M.settings takes them
+---@param params table<string, any> what a genome sets
+---@param launched { size?: LaunchSize }
+---@return string
+function M.wanted(parameters, params, launched)
+  local size, launch = M.size(parameters, params, launched), params[launches.PARAMETER]
+  return size .. (launch and size ~= "" and ", " or "") .. (launch and launches.words(launch) or "")
+end
+
+--- Where a launch is that is not written: "line 31 of main.cu, `k<<<blocks(n), 256>>>(x);`".
+---@param one { line?: integer, file?: string, text?: string, kernel?: string }
+---@return string
+function M.place(one)
+  return one.line and ("line %d of %s, `%s`"):format(one.line, one.file, one.text)
+    or ("none of %s was found"):format(one.kernel)
+end
+
+-- What becomes of the launches in the user's files; nil where the files are not what they were.
+local function launched_in(problem, genome)
+  local found, files, params, launched = attempt(gi.backport.files, gi.kept.of(problem), genome)
+  if found then return launched, params end
+  if not ends.is_refusal(files) then error(files, 0) end
+end
+
+-- That the launch has the winner's settings, without which the rest of it is wrong; nil where it is
+-- right without.
+local function of_settings(problem, farm, case, genome)
   local rest, words = without(problem, genome)
   if words == "" or rest == "" then return nil end
   local fault = fault_of(farm, case, rest)
   return fault and ("that it is launched with %s, and is wrong without (%s)"):format(words, fault)
+end
+
+--- What a winner promises of its launches: what `gilua apply` cannot write there, and, where the
+--- files launch nothing, that it has the winner's settings, without which the rest of it is wrong,
+--- with every check on or on a case. Nothing of a problem that a person wrote.
+---@param problem gilua.problem
+---@param farm gilua.farm
+---@param case table
+---@param genome string
+---@return string[] sentences
+function M.of(problem, farm, case, genome)
+  local t = problem.definition.kernel_table and problem.definition.kernel_table.table
+  if not t or not t.made_from or problem.is_ptx then return {} end
+  local launched, params = launched_in(problem, genome)
+  if launched and launched.done + #launched.left > 0 then
+    local list = {}
+    for i, one in ipairs(launched.left) do
+      list[i] = ("that a launch is changed which is not understood (%s): %s"):format(
+        M.place(one), M.wanted(problem.parameters, params, launched))
+    end
+    return list
+  end
+  return { of_settings(problem, farm, case, genome) }
 end
 
 return M

@@ -1,8 +1,9 @@
--- othernames: where the host's code names a kernel otherwise than in a launch or a declaration. By
--- a pointer, a template's argument, a macro or cudaLaunchKernel it may be launched from there, with
--- a grid and arguments that no reader of `kernel<<<…>>>(…)` sees.
+-- othernames: where the host's code names a kernel otherwise than in a declaration or a launch that
+-- is understood (gilua.launchsites). By a pointer, a template's argument or a macro it may be
+-- launched from there, with a grid and arguments that no reader of launches sees.
 
 local csource = require "gilua.new.csource"
+local launchsites = require "gilua.new.launchsites"
 
 local M = {}
 
@@ -46,7 +47,18 @@ local function is_launch(t, i)
   return t[behind + 1] == "<<<"
 end
 
+-- The tokens that name what is launched by a call.
+local function called(t, kernel)
+  local names = {}
+  for i = 1, #t do
+    local site = t[i] ~= "<<<" and launchsites.at(t, i)
+    if site and site.kernel == kernel and site.grid then names[site.name] = true end
+  end
+  return names
+end
+
 local function read(t, kernel, file, base, found)
+  local is_called = called(t, kernel)
   for i = 1, #t do
     if t:kind(i) == "directive" then
       local inner <close> = t:inside(i)
@@ -57,7 +69,7 @@ local function read(t, kernel, file, base, found)
       local close = open and t:match(open)
       local is_prototype = close and file and t[close + 1] == ";"
       local asks = ASKS[call_around(t, i, first) or ""]
-      if is_prototype or not open and not asks and not is_launch(t, i) then
+      if is_prototype or not open and not asks and not is_called[i] and not is_launch(t, i) then
         local place = ("line %d%s"):format(base or t:line(i), file and " of " .. file or "")
         local text = t:text(first, math.min(i + 6, #t)):gsub("%s+", " ")
         found[#found + 1] = { place = place, text = text:sub(1, MOST_SHOWN),
