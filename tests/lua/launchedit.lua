@@ -63,7 +63,7 @@ end)
 tap.case("what may be a dim3 or a number", function()
   local sides = "k<<<dim3((dim3(%s).x + 3) / 4, dim3(%s).y, dim3(%s).z), t>>>(a); 1 0"
   for name, before in pairs {
-    ["p.grid"] = "", ["c->grid.y"] = "", g = "int g = 3; { dim3 g(3); } ", ["f"] = "auto f = h(n); ",
+    ["p.grid"] = "", ["c->grid.y"] = "", g = "int g = 3; { dim3 g(3); } ", f = "auto f = h(n); ",
   } do
     local want = name == "c->grid.y" and "k<<<(c->grid.y + 3) / 4, t>>>(a); 1 0"
       or sides:gsub("%%s", name) .. ""
@@ -71,8 +71,8 @@ tap.case("what may be a dim3 or a number", function()
   end
   tap.is(edited "dim3 f(int n); k<<<f(n), t>>>(a);", "dim3 f(int n); k<<<f(n), t>>>(a); 0 1",
     "not twice what a function gives")
-  tap.is(edited "int f(int n); k<<<f(n), t>>>(a);", "int f(int n); k<<<(f(n) + 3) / 4, t>>>(a); 1 0",
-    "but once")
+  tap.is(edited "int f(int n); k<<<f(n), t>>>(a);",
+    "int f(int n); k<<<(f(n) + 3) / 4, t>>>(a); 1 0", "but once")
 end)
 
 tap.case("shared memory", function()

@@ -150,7 +150,7 @@ tap.case("a kernel that has another name may be launched by that", function()
     "line 7 launches it with `b` as both y and x", "its arguments are read")
   tap.has(open("void *l[] = { &b, (void *)&a, &b, &n };\n"
     .. "cudaLaunchKernel((void *)k, 9, 48, l, 0, 0);", RESTRICT),
-    "line 7 launches it with `b` as both y and w", "those of a call, too")
+    "line 8 launches it with `b` as both y and w", "those of a call, too")
 end)
 
 tap.case("a prototype in a header lets other files launch it", function()
