@@ -209,18 +209,15 @@ end
 --------------------------------------------------------------------------------------------------
 -- Texts
 
--- A text in which numbers, and names of the old block, became those of the new: { [256] = 512 };
--- of `(n + 13) / 16` the 13, too.
+-- A text in which numbers, and names of the old block, became those of the new: { [256] = 512 }.
 local function with_numbers(text, numbers, names)
   local t <close>, edits = csource.tokens(text), {}
   for i = 1, #t do
     local plain, tail = t[i]:match "^(%d+)([%a.].*)$"
     local n = tonumber(plain or t[i])
-    local below = t[i - 1] == "+" and t[i + 1] == ")" and t[i + 2] == "/"
-      and tonumber((t[i + 3] or ""):match "^%d+") or nil
-    local new = numbers[n] or numbers[below] and n and n + numbers[below] - below
+    local new = numbers[n]
     local is_name = t:kind(i) == "name" and names[t[i]]
-    if t:kind(i) == "number" and n and new and new >= 0 then
+    if t:kind(i) == "number" and new then
       edits[#edits + 1] = launchsites.edit(t, { i, i }, ("%d%s"):format(new, tail or ""))
     elseif is_name and t[i - 1] ~= "." then
       local is_side = type(is_name) == "table" and t[i + 1] == "."

@@ -1,0 +1,186 @@
+-- applied: what `gilua evolve` promises of whole programs, held against the programs: each is
+-- evolved, the winner put into its file by `gilua apply --in-place`, launch and all, both are built
+-- with nvcc and run.
+--
+--   gilua --device cuda tests/gpu/applied.lua FOLDER [--population 60] [--generations 8]
+--     [--bound 450] [--within 0.05]
+--
+-- FOLDER holds programs of one .cu file that launch one kernel in one statement and print what it
+-- computed. The copy that is built times that launch, where it is asked to: 100 times, with an
+-- event before and behind each, all queued while the GPU is busy, as gilua measures
+-- (docs/device.md); the median counts. Before and after run in turn, five times.
+--
+-- A row for each program: what evolve promises, what the program gained, whether it prints the
+-- same, but for numbers that may differ by 1e-4 of their size, and whether the launch was written
+-- or MARKED. Without a GPU nothing is timed.
+-- Ends with status 1 where a program that was changed prints something else, does not build, or
+-- gains less than promised by more than --within. No program is begun after --bound seconds.
+
+local core = require "gilua.core"
+local gi = require "gilua"
+local json = require "gilua.base.json"
+local lfs = require "lfs"
+local textfile = require "gilua.base.textfile"
+
+local options = gi.cli {
+  doc = "What evolve promises of whole programs, held against these.",
+  positional = { { name = "folder", doc = "of programs, each a .cu file" } },
+  { name = "population", default = 60, min = 2, doc = "of evolve" },
+  { name = "generations", default = 8, min = 1, doc = "of evolve" },
+  { name = "bound", default = 450, min = 1, doc = "seconds after which none is begun" },
+  { name = "within", default = 0.05, min = 0.0, doc = "a gain may miss the promise by this" },
+  { name = "out", default = "out/applied", doc = "folder for copies and runs" },
+}
+
+local RUNS = 5
+local gilua = os.getenv "GILUA" or io.popen("readlink -f /proc/$PPID/exe"):read "l"
+local is_gpu = options.device ~= "emu"
+local began = core.system.seconds()
+
+local TIMER = [[
+#include <cuda_runtime.h>
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+__global__ void applied_wait(long long clocks) {
+    for (long long first = clock64(); clock64() - first < clocks;) { }
+}
+template <class F> void applied_time(F launch) {
+    const int n = 100;
+    cudaEvent_t from[n], to[n];
+    float us[n];
+    for (int i = 0; i < n; i++) { cudaEventCreate(&from[i]); cudaEventCreate(&to[i]); }
+    cudaDeviceSynchronize();
+    applied_wait<<<1, 1>>>(6000000);
+    for (int i = 0; i < n; i++) {
+        cudaEventRecord(from[i]);
+        launch();
+        cudaEventRecord(to[i]);
+    }
+    cudaDeviceSynchronize();
+    for (int i = 0; i < n; i++) { cudaEventElapsedTime(&us[i], from[i], to[i]); us[i] *= 1000; }
+    std::sort(us, us + n);
+    fprintf(stderr, "median %.3f us\n", us[n / 2]);
+}
+#define APPLIED_TIMED(...) do { __VA_ARGS__; \
+    if (getenv("APPLIED_TIMED")) applied_time([&] { __VA_ARGS__; }); } while (0)
+#line 1
+]]
+
+-- Runs a command in a folder; what it printed, and whether its status is 0.
+local function shell(folder, text)
+  local pipe = io.popen(("cd %s && { %s ; } 2>&1"):format(gi.shell.word(folder), text))
+  local said = pipe:read "a"
+  return said, (pipe:close())
+end
+
+local function last_line(text) return text:match "([^\n]*)\n*$" end
+
+-- A program's text in which its launch is timed; nil where it has not just one.
+local function timed(text)
+  local new, n = text:gsub("\n([ \t]*)([%w_]+<<<[^;\n]*>>>%b());", "\n%1APPLIED_TIMED(%2);")
+  return n == 1 and TIMER .. new or nil
+end
+
+local BUILD = is_gpu and "nvcc -O3 -arch=sm_90 -std=c++17"
+  or "nvcc -std=c++17 -cudart shared -gencode arch=compute_90,code=compute_90"
+
+-- Builds both versions at once; nil and why.
+local function build(folder, before, after)
+  for name, text in pairs { before = before, after = after } do
+    local copy = timed(text)
+    if not copy then return nil, name .. ": not one launch in a statement" end
+    textfile.write(("%s/%s.cu"):format(folder, name), copy)
+  end
+  local one = BUILD .. " -o %s %s.cu & %s=$!"
+  local said, built = shell(folder, one:format("before", "before", "a") .. "; "
+    .. one:format("after", "after", "b") .. "; wait $a && wait $b")
+  return built, last_line(said)
+end
+
+local function run(folder, name)
+  return shell(folder, (is_gpu and "./%s" or gilua .. " run --quiet -- ./%s"):format(name))
+end
+
+-- Are two texts the same, but for numbers that are nearly so?
+local function same(a, b)
+  local one, two = a:gmatch "%S+", b:gmatch "%S+"
+  repeat
+    local x, y = one(), two()
+    local m, n = tonumber(x or ""), tonumber(y or "")
+    local is_near = m and n and math.abs(m - n) <= 1e-4 * math.max(1, math.abs(m), math.abs(n))
+    if x ~= y and not is_near then return false end
+  until not x
+  return true
+end
+
+-- How many times as fast the program's launch is: medians of runs in turn; nil off a GPU.
+local function gained(folder)
+  local us = { before = {}, after = {} }
+  for i = 1, is_gpu and 2 * RUNS or 0 do
+    local name = i % 2 == 1 and "before" or "after"
+    local said = shell(folder, "APPLIED_TIMED=1 ./" .. name)
+    table.insert(us[name], tonumber(said:match "median ([%d.]+) us"))
+  end
+  if #us.before < RUNS or #us.after < RUNS then return nil end
+  for _, list in pairs(us) do table.sort(list) end
+  local before, after = us.before[RUNS // 2 + 1], us.after[RUNS // 2 + 1]
+  return before / after, before, after
+end
+
+local function result_of(folder)
+  return json.decode(textfile.read(folder .. "/run/result.json", "the result"))
+end
+
+-- One program; why it does not keep what was promised, or nil.
+local function try(name)
+  local folder = ("%s/%s"):format(options.out, name)
+  os.execute("rm -rf " .. gi.shell.word(folder))
+  assert(textfile.make_folder(folder))
+  local path = ("%s/%s.cu"):format(options.folder, name)
+  local text = textfile.read(path, "a program")
+  textfile.write(("%s/%s.cu"):format(folder, name), text)
+  local function command(words) return shell(folder, gilua .. " " .. words) end
+  local function row(what) print(("%-14s %s"):format(name, what)) end
+  local said, fine = command(("new %s.cu problem"):format(name))
+  if not fine then return row("new: " .. last_line(said)) end
+  said, fine = command(("evolve problem --device %s --population %d --generations %d --seed %d "
+    .. "--quiet --out run"):format(options.device, options.population, options.generations,
+    options.seed))
+  if not fine then return row("evolve: " .. last_line(said)) end
+  local result, mark = result_of(folder), "written"
+  said, fine = command "apply run --in-place --quiet"
+  if not fine then
+    mark = "MARKED: " .. last_line(said)
+    said, fine = command "apply run --in-place --quiet --anyway"
+  end
+  if not fine then return row("apply: " .. last_line(said)), "apply: " .. name end
+  local new = textfile.read(("%s/%s.cu"):format(folder, name), "the program")
+  local built, why = build(folder, text, new)
+  if not built then return row("nvcc: " .. why), "build: " .. name end
+  local one, two = run(folder, "before"), run(folder, "after")
+  local is_same = same(one, two)
+  local gain, before, after = gained(folder)
+  local misses = gain and gain / result.speedup < 1 - options.within
+  row(("promised %6.3fx, got %s, %s, launch %s  %s"):format(result.speedup,
+    gain and ("%6.3fx (%.1f -> %.1f us)%s"):format(gain, before, after, misses and " MISSED" or "")
+      or "no time", is_same and "prints the same" or "PRINTS SOMETHING ELSE", mark,
+    result.best.genome))
+  if not is_same then return nil, "output: " .. name end
+  return nil, misses and mark == "written" and "gain: " .. name or nil
+end
+
+local names, faults = {}, {}
+for name in lfs.dir(options.folder) do names[#names + 1] = name:match "^(.*)%.cu$" end
+table.sort(names)
+for _, name in ipairs(names) do
+  if core.system.seconds() - began > options.bound then
+    print(name .. ": not begun, for the time is over")
+  else
+    local _, fault = try(name)
+    faults[#faults + 1] = fault
+    io.stdout:flush()
+  end
+end
+print(#faults == 0 and "all keep what was promised" or table.concat(faults, "; "))
+os.exit(#faults == 0, true)
