@@ -93,7 +93,7 @@ tap.case("what anything else sees stays as it is", function()
     .. "k<<<dim3((g.x + 1) / 2, g.y * 2), dim3(32, 8)>>>(x);", WIDE, TILE,
     { "#define T 16\n", "#define T 16\n" })
   is("dim3 b(256); if (n > 9) b.x = 256; k<<<n / b.x, b>>>(x);",
-    "dim3 b(256); if (n > 9) b.x = 256; k<<<(n / b.x + 1) / 2, dim3(512, b.y, b.z)>>>(x);")
+    "dim3 b(256); if (n > 9) b.x = 256; k<<<(n / b.x + 1) / 2, 512>>>(x);")
 end)
 
 tap.case("blocks that a run says", function()

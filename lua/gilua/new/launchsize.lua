@@ -215,16 +215,12 @@ local function with_numbers(text, numbers, names)
   for i = 1, #t do
     local plain, tail = t[i]:match "^(%d+)([%a.].*)$"
     local n = tonumber(plain or t[i])
-    local new = numbers[n]
-    local is_name = t:kind(i) == "name" and names[t[i]]
-    if t:kind(i) == "number" and new then
-      edits[#edits + 1] = launchsites.edit(t, { i, i }, ("%d%s"):format(new, tail or ""))
-    elseif is_name and t[i - 1] ~= "." then
-      local is_side = type(is_name) == "table" and t[i + 1] == "."
-      local value = is_side and is_name[t[i + 2]] or not is_side and is_name
-      if math.type(value) == "integer" then
-        edits[#edits + 1] = launchsites.edit(t, { i, is_side and i + 2 or i }, tostring(value))
-      end
+    local name = t:kind(i) == "name" and t[i - 1] ~= "." and names[t[i]]
+    local side = name and t[i + 1] == "." and name[t[i + 2]]
+    if t:kind(i) == "number" and numbers[n] then
+      edits[#edits + 1] = launchsites.edit(t, { i, i }, numbers[n] .. (tail or ""))
+    elseif name then
+      edits[#edits + 1] = launchsites.edit(t, { i, side and i + 2 or i }, tostring(side or name[1]))
     end
   end
   return launchsites.edited(text, edits)
@@ -295,11 +291,11 @@ local function numbers_of(was, d)
   return numbers
 end
 
--- What the block's name becomes in a grid: a number, or one for each side.
-local function names_of(was, site, is_dim3)
+-- What the block's name becomes in a grid, `T` or `block.x`.
+local function names_of(was, site)
   local b, first = was.new_block, site.block[1]
   if first ~= site.block[2] or site.t:kind(first) ~= "name" then return {} end
-  return { [site.t[first]] = is_dim3 and { x = b[1], y = b[2], z = b[3] } or b[1] }
+  return { [site.t[first]] = { b[1], x = b[1], y = b[2], z = b[3] } }
 end
 
 -- A side of a grid scaled; nil where nobody knows how.
@@ -354,10 +350,9 @@ local function in_place(state, was, site, way)
   return edits
 end
 
--- The block of a launch; of what nobody understands, but which has one value, its numbers.
+-- The block of a launch: its numbers where it has them in all runs.
 local function block_at(state, was, site)
-  local shape = shape_at(state, site.block)
-  if shape or not was.is_fixed then return shape end
+  if not was.is_fixed then return shape_at(state, site.block) end
   local sides = {}
   for d = 1, 3 do sides[d] = tostring(was.block[d]) end
   return { sides = sides, is_dim3 = was.block[2] * was.block[3] > 1 }
@@ -368,7 +363,7 @@ local function at_launch(state, was, site, way)
   local block, grid, edits = block_at(state, was, site), shape_at(state, site.grid), {}
   if not block or not grid then return nil end
   for d = 1, 3 do
-    local names = names_of(was, site, block.is_dim3)
+    local names = names_of(was, site)
     local text = side_of(state, was, site, way, d, grid.sides[d], names)
     if not text then return nil end
     if text ~= grid.sides[d] then launchedit.set_side(grid, d, text) end
@@ -467,7 +462,7 @@ local function shared_edits(state, was, site)
   local text, edits, numbers = source(state, site.shared), {}, numbers_of(was, 1)
   numbers[old], numbers[was.block[1] - 1] = new, nil
   local brackets = launchedit.in_brackets(text)
-  for _, other in ipairs { with_numbers(text, numbers, names_of(was, site, false)),
+  for _, other in ipairs { with_numbers(text, numbers, names_of(was, site)),
     ("%s * %d"):format(brackets, new // old), ("%s / %d"):format(brackets, old // new) } do
     if other ~= text and state.host:value(other) == new then
       put(edits, site.shared, other)
