@@ -123,8 +123,16 @@ like "apply prints what it changes" '^-.*y\[' "$("$GILUA" apply run-saxpy)"
 ok $? "and writes beside the run; the file is as it was"
 cp -r run-saxpy told
 winner_is told block_size_x=64
-like "apply tells of a setting, which the file's launch has to follow" \
-  'block_size_x = 64 \(it was 256\)' "$("$GILUA" apply told)"
+out=$("$GILUA" apply told)
+like "apply writes a block into the file's launch, and a grid that goes with it" '^\+.*<<<\(n \+ 63\) / 64, 64>>>' "$out"
+like "and says so" 'launch is changed too: block_size_x = 64 \(it was 256\), a grid for as many' "$out"
+sed -i 's/<<<(n + 255) \/ 256, 256>>>/<<<blocks(n), threads(n)>>>/' saxpy.cu
+out=$("$GILUA" apply told --in-place 2>&1)
+is "where it does not understand the launch apply ends with 1" 1 $?
+like "and says which and what to write" 'line [0-9]+ of saxpy.cu, `saxpy<<<blocks\(n\), threads\(n\)>>>.*write there block_size_x = 64' "$out"
+ok "$(grep -q 'blocks(n), threads(n)' saxpy.cu && [ ! -e saxpy.cu.orig ]; echo $?)" "and changes nothing"
+like "but what it is told to" 'MARKED: .*this one is not understood' "$("$GILUA" apply told --anyway)"
+cp before.cu saxpy.cu
 "$GILUA" apply run-saxpy --in-place --quiet
 cmp -s saxpy.cu.orig before.cu && cmp -s saxpy.cu run-saxpy/saxpy.cu
 ok $? "in place the old one is kept"

@@ -109,6 +109,13 @@ tap.case("blocks that a run says", function()
       "struct P { int grid, threads; };\nP p = { 40, 256 };\n" })
 end)
 
+tap.case("branches that are not compiled", function()
+  local text = "#if 0\nvoid f(int n) { k<<<%s>>>(x, n); }\n#endif\n"
+  tap.is(edited(text:format "(n + 255) / 256, 256"), text:format "(n + 511) / 512, 512" .. " 1 0",
+    "numbers")
+  tap.is(edited(text:format "n / T, T"), text:format "n / T, T" .. " 0 1", "names")
+end)
+
 tap.case("functions and macros", function()
   local up = "int up(int a, int b) { return (a + b - 1) / b; }\n"
   is("k<<<up(n, 256), 256>>>(x, n);", "k<<<up(n, 512), 512>>>(x, n);", nil, nil, { up, up })

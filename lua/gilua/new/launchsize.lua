@@ -49,6 +49,18 @@ local function launch_of(host, name, sites, k, kernel)
   end
 end
 
+-- A launch that the host's code leaves out, as its own words say it; nil where its block has names,
+-- which may be anything there.
+local function launch_in(text, site)
+  local function text_of(range)
+    return range and text:sub(range.t:first(range[1]), range.t:last(range[2]))
+  end
+  local block = text_of(site.block)
+  local is_plain = block and not block:gsub("dim3", ""):find "[%a_]"
+  return is_plain and { grid = text_of(site.grid), block = block, shared = text_of(site.shared) }
+    or nil
+end
+
 ---@class LaunchState files as they are, and what their launches are by the host's code
 ---@field texts string[]
 ---@field cone LaunchCone its sites have `launch`, where that is known
@@ -58,6 +70,7 @@ local function state_of(o, texts)
   local cone, host = launchcone.of(texts, o.kernel), o.read(texts)
   for k, site in ipairs(cone.sites) do
     site.launch = launch_of(host, o.files[site.file].name, cone.sites, k, o.kernel)
+      or launch_in(texts[site.file], site)
   end
   return { texts = texts, cone = cone, host = host, want = o.want }
 end
