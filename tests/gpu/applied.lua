@@ -14,7 +14,8 @@
 -- same, but for numbers that may differ by 1e-4 of their size, and whether the launch was written
 -- or MARKED. Without a GPU nothing is timed.
 -- Ends with status 1 where a program that was changed prints something else, does not build, or
--- gains less than promised by more than --within. No program is begun after --bound seconds.
+-- gains less than promised by more than --within, and where none was changed. No program is begun
+-- after --bound seconds.
 
 local core = require "gilua.core"
 local gi = require "gilua"
@@ -132,6 +133,8 @@ local function result_of(folder)
   return json.decode(textfile.read(folder .. "/run/result.json", "the result"))
 end
 
+local judged = 0 -- programs
+
 -- One program; why it does not keep what was promised, or nil.
 local function try(name)
   local folder = ("%s/%s"):format(options.out, name)
@@ -147,7 +150,10 @@ local function try(name)
   said, fine = command(("evolve problem --device %s --population %d --generations %d --seed %d "
     .. "--quiet --out run"):format(options.device, options.population, options.generations,
     options.seed))
-  if not fine then return row("evolve: " .. last_line(said)) end
+  if not fine then
+    said = last_line(said)
+    return row("evolve: " .. (said ~= "" and said or "found nothing better"))
+  end
   local result, mark = result_of(folder), "written"
   said, fine = command "apply run --in-place --quiet"
   if not fine then
@@ -166,6 +172,7 @@ local function try(name)
     gain and ("%6.3fx (%.1f -> %.1f us)%s"):format(gain, before, after, misses and " MISSED" or "")
       or "no time", is_same and "prints the same" or "PRINTS SOMETHING ELSE", mark,
     result.best.genome))
+  judged = judged + 1
   if not is_same then return nil, "output: " .. name end
   return nil, misses and mark == "written" and "gain: " .. name or nil
 end
@@ -182,5 +189,7 @@ for _, name in ipairs(names) do
     io.stdout:flush()
   end
 end
-print(#faults == 0 and "all keep what was promised" or table.concat(faults, "; "))
+if judged == 0 then faults[#faults + 1] = "no program was changed and run" end
+print(#faults == 0 and ("all %d keep what was promised"):format(judged)
+  or table.concat(faults, "; "))
 os.exit(#faults == 0, true)
