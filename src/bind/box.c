@@ -1,5 +1,6 @@
 /* box.c - core.farm's box: what a worker may do. */
 #include "bind/bind.h"
+#include "compile/compile.h"
 #include "farm/farm.h"
 
 static void push_box(lua_State *L, BoxLocks box) {
@@ -18,6 +19,7 @@ static int enter(lua_State *L) {
     luaL_argcheck(L, bytes >= 0, 1, "file_bytes is negative");
     o.file_bytes = (uint64_t)bytes;
     o.scratch = bind_option_string(L, 1, "scratch", NULL);
+    if (!o.programs) o.kept = compile_kept_folder(); /* a stranger's program has no need of it */
     BoxLocks box;
     gi_err err;
     if (!box_enter(&o, &box, &err)) return bind_failed(L, &err);
@@ -36,7 +38,8 @@ void bind_box(lua_State *L) {
          "core.farm.enter_box([{scratch, gpu, programs, file_bytes}]) -> "
          "{ privileges, calls, landlock } | nil, message, code",
          "From now on this process has no network, starts no programs and writes no files but "
-         "below scratch and, with gpu, to the driver's devices. With programs it may start some, "
+         "below scratch, to the driver's devices with gpu, and, without programs, below "
+         "$GILUA_COMPILED. With programs it may start some, "
          "which are in the same box."},
         {"box", here, "core.farm.box() -> { privileges, calls, landlock }",
          "What a worker's box can be on this machine; landlock is its version, 0 for none."},

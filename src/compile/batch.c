@@ -619,10 +619,9 @@ static bool compile_apart(Batch *b, Unit **units, int n, const char *log, int ro
     return compile_units(b, units, n - guilty, round + 1);
 }
 
-static bool compile_units(Batch *b, Unit **units, int n, int round) {
-    if (n == 0) return true;
+/* Has NVRTC compile units, behind headers that it keeps or not. */
+static bool call_nvrtc(Batch *b, Unit *const *units, int n, CompileResult *r) {
     gi_buf source = {0}, plain = {0};
-    CompileResult r = {0};
     const char *headers = NULL;
     if (units[0]->includes.len) {
         add_plain_includes(units[0], &plain);
@@ -630,9 +629,29 @@ static bool compile_units(Batch *b, Unit **units, int n, int round) {
     }
     make_source(units, n, b->options, headers ? &plain : &units[0]->includes, &source);
     bool done = compile_behind(b->compiler, source.data, source.len, "gilua.cu", b->options,
-                               headers, &r, b->err);
+                               headers, r, b->err);
     gi_buf_free(&source);
     gi_buf_free(&plain);
+    return done;
+}
+
+/* The same, where no earlier process has left what comes of it. */
+static bool compile_together(Batch *b, Unit *const *units, int n, CompileResult *r) {
+    KeptKey key;
+    gi_buf source = {0};
+    make_source(units, n, b->options, &units[0]->includes, &source);
+    bool done = compile_kept(b->compiler, source.data, source.len, "gilua.cu", b->options, &key, r);
+    gi_buf_free(&source);
+    if (done) return true;
+    done = call_nvrtc(b, units, n, r);
+    if (done) compile_keep(b->compiler, &key, r);
+    return done;
+}
+
+static bool compile_units(Batch *b, Unit **units, int n, int round) {
+    CompileResult r = {0};
+    if (n == 0) return true;
+    bool done = compile_together(b, units, n, &r);
     if (!done) return false;
     if (r.ok) give_results(b, units, n, &r);
     else if (n == 1) give_failure(units[0]->out, &r);

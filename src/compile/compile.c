@@ -198,11 +198,16 @@ static void write_overloads(const char *text, const CompileOptions *o, gi_buf *o
     overloads_write(wanted, out);
 }
 
+/* What a source is called for NVRTC. */
+static void add_name(gi_buf *out, const char *name) {
+    gi_buf_addf(out, "%s%s", strchr(name, '/') ? "" : NOWHERE, name);
+}
+
 static int create_program(const Library *l, const char *text, const char *name,
                           const CompileOptions *o, Program **p) {
     static const char *const names[] = {OVERLOADS_NAME};
     gi_buf path = {0}, overloads = {0};
-    gi_buf_addf(&path, "%s%s", strchr(name, '/') ? "" : NOWHERE, name);
+    add_name(&path, name);
     write_overloads(text, o, &overloads);
     int result = l->create(p, text, path.data, 1, (const char *const *)&overloads.data, names);
     gi_buf_free(&path);
@@ -210,8 +215,7 @@ static int create_program(const Library *l, const char *text, const char *name,
     return result;
 }
 
-/* Appends `text` with every `word` in it replaced. */
-static void add_replaced(gi_buf *out, const char *text, const char *word, const char *by) {
+void compile_replace(gi_buf *out, const char *text, const char *word, const char *by) {
     const char *place;
     while ((place = strstr(text, word)) != NULL) {
         gi_buf_add(out, text, (size_t)(place - text));
@@ -227,8 +231,8 @@ static void get_log(const Library *l, Program *p, gi_buf *log) {
     get_text(l->log_size, l->log, p, &said);
     drop_nul(&said);
     gi_buf_adds(&said, "");
-    add_replaced(&placed, said.data, NOWHERE, "");
-    add_replaced(&named, placed.data, OVERLOADS_POW, "pow");
+    compile_replace(&placed, said.data, NOWHERE, "");
+    compile_replace(&named, placed.data, OVERLOADS_POW, "pow");
     gi_printable(log, named.data, named.len); /* it quotes lines of the source */
     gi_buf_free(&said);
     gi_buf_free(&placed);
@@ -416,6 +420,35 @@ bool compile_behind(Compiler *c, const char *source, size_t len, const char *nam
     return false;
 }
 
+/* --- results that are kept */
+
+bool compile_kept(Compiler *c, const char *source, size_t len, const char *name,
+                  const CompileOptions *options, KeptKey *key, CompileResult *out) {
+    *key = (KeptKey){""};
+    if (compile_kept_folder() == NULL || !to_ptx(options) || memchr(source, '\0', len))
+        return false;
+    Options all = {0};
+    gi_buf path = {0}, given = {0};
+    char *text = gi_strndup(source, len);
+    make_options(c, options, &all);
+    add_name(&path, name);
+    write_overloads(text, options, &given);
+    gi_buf_addf(&given, "\n%s", text);
+    *key = kept_key(c->nvrtc.path, compile_includes(c), all.n, (const char *const *)all.v,
+                    path.data, given.data);
+    gi_buf_free(&path);
+    free_options(&all);
+    gi_buf_free(&given);
+    free(text);
+    if (!kept_read(key, out)) return false;
+    log_messages(out->log.len ? out->log.data : "", name, out);
+    return true;
+}
+
+void compile_keep(const Compiler *c, const KeptKey *key, const CompileResult *r) {
+    if (key->hex[0] && c->trouble == NULL) kept_write(key, r);
+}
+
 /* A header that stays as it is: others may be written anew between two sources. */
 static bool stays(const void *context, const char *name) {
     const Folders *f = context;
@@ -428,14 +461,18 @@ static bool stays(const void *context, const char *name) {
 
 bool compile_one(Compiler *c, const char *source, size_t len, const char *name,
                  const CompileOptions *options, CompileResult *out, gi_err *err) {
+    KeptKey key;
     const char *headers = NULL;
     const Folders folders = {options, compile_includes(c), c->standing};
     while (*name == '-') name++; /* NVRTC would take such a name for an option */
+    if (compile_kept(c, source, len, name, options, &key, out)) return true;
     if (c->headers.folder && c->nvrtc.includes[0]) {
         char *text = gi_strndup(source, len);
         text[headers_length(text, stays, &folders)] = '\0';
         if (*text) headers = compile_headers(c, text, name, options, false);
         free(text);
     }
-    return compile_behind(c, source, len, name, options, headers, out, err);
+    const bool done = compile_behind(c, source, len, name, options, headers, out, err);
+    if (done) compile_keep(c, &key, out);
+    return done;
 }

@@ -24,6 +24,10 @@ void compile_close(Compiler *c);
 bool compile_keep_headers(Compiler *c, const char *standing);
 bool compile_can_keep_headers(const Compiler *c); /* NVRTC 12.8 or later */
 int compile_spared(const Compiler *c); /* calls of NVRTC that had their headers from there */
+/* The folder that $GILUA_COMPILED names, in which what NVRTC made is kept for later processes
+** (kept.h); it is made where it is missing. NULL where there is no such variable, somebody else may
+** write in the folder, or the kernel has no Landlock: then nothing is kept. */
+const char *compile_kept_folder(void);
 /* What NVRTC has said here of a failure of its own (an internal error, no memory left); NULL while
 ** it has not. It lives as long as the process and keeps what it takes, so such a failure may be due
 ** to all that was compiled before: then only another process tells what a source is worth. */

@@ -3,6 +3,7 @@
 #define GILUA_COMPILE_INSIDE_H
 
 #include "compile/compile.h"
+#include "compile/kept.h"
 
 /* For sources that are called `name` and begin with `text`, #include lines: what compile_behind
 ** takes, until the next call; NULL where these lines are to be compiled with each source. With
@@ -15,5 +16,15 @@ const char *compile_headers(Compiler *c, const char *text, const char *name,
 bool compile_behind(Compiler *c, const char *source, size_t len, const char *name,
                     const CompileOptions *options, const char *headers, CompileResult *out,
                     gi_err *err);
+
+/* Is the result of compile_behind kept (kept.h)? Then fills *out with it. *key is for compile_keep,
+** to be called with the result where it is not. What is kept is that of a source without headers
+** before it. */
+bool compile_kept(Compiler *c, const char *source, size_t len, const char *name,
+                  const CompileOptions *options, KeptKey *key, CompileResult *out);
+void compile_keep(const Compiler *c, const KeptKey *key, const CompileResult *r);
+
+/* Appends `text` with every `word` in it replaced. */
+void compile_replace(gi_buf *out, const char *text, const char *word, const char *by);
 
 #endif

@@ -70,10 +70,12 @@ static bool shut_files(const char *folder, const BoxOptions *o, gi_err *err) {
     const unsigned scratch = LANDLOCK_WRITE_FILE | LANDLOCK_REMOVE_DIR | LANDLOCK_REMOVE_FILE |
                              LANDLOCK_MAKE_DIR | LANDLOCK_MAKE_REG | LANDLOCK_REFER |
                              LANDLOCK_TRUNCATE;
+    const unsigned kept = LANDLOCK_WRITE_FILE | LANDLOCK_REMOVE_FILE | LANDLOCK_MAKE_REG;
     const unsigned device = LANDLOCK_WRITE_FILE | LANDLOCK_TRUNCATE | LANDLOCK_IOCTL_DEV;
     const int rules = landlock_rules(LANDLOCK_CHANGE, true);
     bool done = rules >= 0 && landlock_allow(rules, "/dev/null", device);
     if (folder) done = done && landlock_allow(rules, folder, scratch);
+    if (o->kept) done = done && landlock_allow(rules, o->kept, kept);
     if (o->gpu) done = done && allow_gpu(rules, device);
     if (o->programs) done = done && landlock_allow(rules, "/", LANDLOCK_EXECUTE);
     if (done) done = landlock_enter(rules);

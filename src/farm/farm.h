@@ -103,6 +103,7 @@ void farm_leave(FarmSeat *seat);
 typedef struct BoxOptions {
     const char *scratch; /* a folder in which it gets one of its own, $TMPDIR from then on; NULL:
                           * nothing may be written at all */
+    const char *kept;    /* a folder in which it may make, replace and remove files; may be NULL */
     bool gpu;            /* it will open device cuda */
     uint64_t file_bytes; /* the most that a file may grow to, shared arrays too; 0: no limit */
     bool programs;       /* it will start programs: compilers, and what they make of a stranger's
