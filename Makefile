@@ -197,7 +197,8 @@ $O/fuzz/%: tests/fuzz/%.c tests/fuzz/driver.c $(wildcard tests/fuzz/*.h) $O/libg
 	$Q$(CC) $(flags) $(link) -o $@ $< tests/fuzz/driver.c $(filter %change.c %.o,$^) $O/libgilua.a \
 	    $(lua_lib) $(libs) $(unpack) $(system)
 
-$O/fuzz/runtime_fatbin $O/fuzz/inject_fat: $O/obj/runtime/fatbin.o
+$O/fuzz/runtime_fatbin $O/fuzz/inject_fat $O/fuzz/inject_code: $O/obj/runtime/fatbin.o
+$O/fuzz/inject_code: $O/obj/runtime/map.o
 $O/fuzz/emu_launch $O/fuzz/emu_engines $O/fuzz/emu_link: tests/fuzz/ptxchange.c
 
 # All PTX that tests load, as seeds: linked again with an emu_load that keeps its text.

@@ -61,30 +61,33 @@ static bool is_ptx(const char *text) {
            strncmp(text, ".version", 8) == 0;
 }
 
-static Image *image_of(const void *image) {
+/* left: its bytes where it was a file, behind which are zeros; SIZE_MAX: it lies in the program's
+** memory, and has what its own sizes say. A wrapper's pointer means something there alone. */
+static Image *image_of(const void *image, size_t left) {
     uint32_t magic;
     size_t size;
     memcpy(&magic, image, sizeof magic);
     const Wrapper *w = image;
+    bool wraps = magic == FAT_WRAPPER && left == SIZE_MAX;
     if (memcmp(image, "\177ELF", 4) == 0) return add_image(NULL, 0, "machine code alone (a cubin)");
-    if (magic == FAT_WRAPPER && w->version == WHOLE_PROGRAM)
-        return add_container(w->container, SIZE_MAX);
-    if (magic == FAT_WRAPPER && w->version == PARTS)
+    if (wraps && w->version == WHOLE_PROGRAM) return add_container(w->container, SIZE_MAX);
+    if (wraps && w->version == PARTS)
         return add_image(NULL, 0, "linked when the program runs (-rdc=true)");
-    if (fatbin_size(image, SIZE_MAX, &size)) return add_container(image, SIZE_MAX);
+    if (fatbin_size(image, left, &size)) return add_container(image, left);
     if (is_ptx(image)) return add_image(gi_strdup(image), strlen(image), NULL);
     return add_image(NULL, 0, "of a form that is not known");
 }
 
 void code_loaded(const void *handle, const void *image) {
-    if (handle && image) map_set(&modules, handle, image_of(image));
+    if (handle && image) map_set(&modules, handle, image_of(image, SIZE_MAX));
 }
 
 void code_loaded_file(const void *handle, const char *path) {
     gi_buf bytes = {0};
     if (!gi_read_file(path, &bytes, NULL)) return;
-    gi_buf_add(&bytes, "\0\0\0\0\0\0\0\0", 16 - 8); /* a magic number fits, text ends */
-    code_loaded(handle, bytes.data);
+    size_t len = bytes.len;
+    gi_buf_add(&bytes, "\0\0\0\0", 4); /* a magic number fits, text ends */
+    if (handle) map_set(&modules, handle, image_of(bytes.data, len));
     gi_buf_free(&bytes);
 }
 
@@ -120,17 +123,16 @@ static const char *entry_in(const Image *i, const char *name) {
 }
 
 /* Parameters as a kernel's declaration lays them out. */
-static void lay_out(Launched *l, const char *from) {
+static bool lay_out(Launched *l, const char *from, gi_err *err) {
     const char *open = from + strspn(from, " \t\r\n"), *end = strchr(open, ')');
     gi_buf text = {0};
-    gi_err err = {0};
     gi_buf_addf(&text, ".version 9.0\n.target sm_90\n.address_size 64\n.entry %s", l->name);
     if (*open == '(' && end) gi_buf_add(&text, open, (size_t)(end + 1 - open));
     gi_buf_adds(&text, "\n{\nret;\n}\n");
-    PtxModule *m = ptx_parse(text.data, text.len, &err);
-    if (m == NULL || m->n_funcs != 1)
-        refuse("the parameters of kernel %s are not understood: %s", l->name, err.message);
-    const PtxFunc *f = &m->funcs[0];
+    PtxModule *m = ptx_parse(text.data, text.len, err);
+    gi_buf_free(&text);
+    if (m == NULL) return false;
+    const PtxFunc *f = &m->funcs[0]; /* the text has one */
     l->n_params = f->n_params;
     l->at = gi_alloc(((size_t)f->n_params + 1) * sizeof *l->at);
     l->size = gi_alloc(((size_t)f->n_params + 1) * sizeof *l->size);
@@ -141,18 +143,26 @@ static void lay_out(Launched *l, const char *from) {
         l->bytes = l->at[i] + l->size[i];
     }
     ptx_free(m);
-    gi_buf_free(&text);
+    return true;
+}
+
+/* The word of the arguments `offset` bytes behind one of them; -1: there is none. */
+static int word_behind(const Launched *l, int64_t word, int64_t offset) {
+    int64_t words = (int64_t)(l->bytes / 8), by = offset / 8;
+    return by >= -words && by < words && word + by >= 0 && word + by < words ? (int)(word + by)
+                                                                             : -1;
 }
 
 /* Is it a word of the arguments, where `from` says which register holds which? -1. */
 static int word_of(const Launched *l, const PtxFunc *f, const int *from, const PtxOperand *o) {
     if (o->kind == PTX_OP_ADDR) {
         int base = word_of(l, f, from, &o->elems[0]);
-        return base < 0 ? -1 : base + (int)(o->offset / 8);
+        return base < 0 ? -1 : word_behind(l, base, o->offset);
     }
     if (o->kind == PTX_OP_REG) return from[o->reg];
-    for (int i = 0; o->kind == PTX_OP_SYMBOL && i < f->n_params; i++)
-        if (o->var == &f->params[i]) return (int)(l->at[i] / 8) + (int)(o->offset / 8);
+    const int n = f->n_params < l->n_params ? f->n_params : l->n_params;
+    for (int i = 0; o->kind == PTX_OP_SYMBOL && i < n; i++)
+        if (o->var == &f->params[i]) return word_behind(l, (int64_t)(l->at[i] / 8), o->offset);
     return -1;
 }
 
@@ -169,7 +179,7 @@ static void mark_textures(Launched *l, const PtxFunc *f) {
         for (int k = 0; k < in->n_args; k++) {
             if (in->args[k].kind != PTX_OP_TEX) continue;
             int word = word_of(l, f, from, &in->args[k].elems[0]);
-            if (word >= 0 && (size_t)word < l->bytes / 8) l->textures[word] = 1;
+            if (word >= 0) l->textures[word] = 1;
         }
     }
     free(from);
@@ -182,11 +192,13 @@ const uint8_t *code_textures(const Launched *launched) {
     l->textures = gi_alloc(l->bytes / 8 + 1);
     PtxModule *m = ptx_parse_most(l->image->ptx, l->image->len, &err);
     const PtxFunc *f = m ? ptx_find_func(m, l->name) : NULL;
-    if (f == NULL || f->refused)
-        refuse("which arguments of kernel %s are textures cannot be told: %s", l->name,
-               f ? f->refused : err.message);
-    mark_textures(l, f);
+    bool fine = f && f->refused == NULL;
+    if (fine) mark_textures(l, f);
+    else if (m) gi_fail(&err, "format", "%s", f ? f->refused : "its module does not have it");
     ptx_free(m);
+    if (!fine)
+        refuse("which arguments of kernel %s are textures cannot be told: %s", l->name,
+               err.message);
     return l->textures;
 }
 
@@ -252,7 +264,9 @@ const Launched *code_known(const void *handle, const char *name) {
         map_set(&functions, handle, l);
     }
     const char *params = l->image && l->image->ptx ? entry_in(l->image, l->name) : NULL;
-    if (params) lay_out(l, params);
+    gi_err err;
+    if (params && !lay_out(l, params, &err))
+        refuse("the parameters of kernel %s are not understood: %s", l->name, err.message);
     return l;
 }
 
