@@ -155,11 +155,17 @@ static void to_each(ReplayGpu *g, const Op *op, const SequencePlace *from) {
     }
 }
 
-static void queue_copy(ReplayGpu *g, const Op *op) {
+static bool queue_copy(ReplayGpu *g, const Op *op, gi_err *err) {
     const Variable *v = op->from.variable < 0 ? NULL : &g->variables[op->from.variable];
+    if (v && !v->valid[RECORDED] && !v->valid[OTHER])
+        return gi_fail(err, "format",
+                       "the recording copies from variable %s of %llu bytes, and its module has "
+                       "none of that name and size",
+                       v->name, (unsigned long long)v->bytes);
     SequencePlace from =
         v ? place_in(v, v->valid[RECORDED] ? RECORDED : OTHER, &op->from.place) : op->from.place;
     to_each(g, op, &from);
+    return true;
 }
 
 /* Before a launch: its code's variables hold what they must. Behind it these alone do. */
@@ -242,8 +248,9 @@ static bool queue_part(void *user, SequencePart part, gi_err *err) {
     for (int i = from; i < to; i++) {
         const Op *op = &g->ops[i];
         const Op *next = i + 1 < to ? &g->ops[i + 1] : NULL;
-        if (op->kind == OP_COPY) queue_copy(g, op);
-        else if (op->kind == OP_FILL) to_each(g, op, NULL);
+        if (op->kind == OP_COPY && !queue_copy(g, op, err)) return false;
+        if (op->kind == OP_COPY) continue;
+        if (op->kind == OP_FILL) to_each(g, op, NULL);
         else if (!join_of(g, op)) queue_launch(g, op, NULL);
         else if (next && next->kind == OP_LAUNCH) queue_launch(g, op, next), i++;
         else

@@ -293,10 +293,21 @@ static bool first_event(ReplayGpu *g, const Event *e) {
 
 /* --- what is done: places --- */
 
+/* The driver has made the array: its sizes are possible. */
+static uint64_t row_bytes(const SequenceArray *a) {
+    const EmuTexture row = {.kind = EMU_TEX_ARRAY,
+                            .format = a->format,
+                            .channels = a->channels,
+                            .dims = 1,
+                            .size = {(int64_t)a->size[0], 1, 1}};
+    return (uint64_t)emu_texture_bytes(&row);
+}
+
 static bool in_array(const ReplayGpu *g, const Place *p, const Event *e) {
     if (p->array >= g->n_arrays) return false;
     const SequenceArray *a = &g->arrays[p->array];
-    uint64_t row = p->row, rows = a->size[1] ? a->size[1] : 1, slices = a->size[2] ? a->size[2] : 1;
+    uint64_t row = row_bytes(a), rows = a->size[1] ? a->size[1] : 1;
+    uint64_t slices = a->size[2] ? a->size[2] : 1;
     return p->x <= row && e->width <= row - p->x && p->y <= rows && e->height <= rows - p->y &&
            p->z <= slices && e->depth <= slices - p->z;
 }

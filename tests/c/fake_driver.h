@@ -96,6 +96,7 @@ typedef struct FakePart { /* what the comparison of answers finds */
     int64_t finite, off, wrong, unset, nan, first, counted;
 } FakePart;
 
+enum { FAKE_MOST_BYTES = 1 << 28 }; /* of memory or an array; more the GPU does not have */
 enum { FAKE_STREAMS = 4, FAKE_SMS = 5, FAKE_LOG = 4000, FAKE_COPIES = 64, FAKE_THINGS = 20000 };
 
 static struct Fake {
@@ -271,7 +272,7 @@ static struct CuFunctionObject fake_helpers[] = {
 /* A call that makes something of `bytes`, not zero. */
 static int fake_make(void **out, size_t bytes) {
     FAKE_CALL();
-    if (fake.n_things == FAKE_THINGS) return CU_OUT_OF_MEMORY;
+    if (fake.n_things == FAKE_THINGS || bytes > FAKE_MOST_BYTES) return CU_OUT_OF_MEMORY;
     *out = malloc(bytes);
     memset(*out, 0x5A, bytes);
     fake.things[fake.n_things++] = *out;
@@ -327,8 +328,11 @@ static int fake_array_new(CuArray *out, const CuArrayShape *a) {
     void *made;
     int bits = a->format & 0x1f ? 8 << (a->format & 3 ? (a->format & 3) - 1 : 2) : 32;
     if (a->format == 0x08) bits = 8;
-    size_t row = a->width * a->channels * (size_t)bits / 8, rows = a->height ? a->height : 1;
-    int code = fake_make(&made, sizeof **out + row * rows * (a->depth ? a->depth : 1));
+    size_t row = a->width * a->channels * (size_t)bits / 8, rows = a->height ? a->height : 1, all;
+    bool fits = a->width <= FAKE_MOST_BYTES && !__builtin_mul_overflow(row, rows, &all) &&
+                !__builtin_mul_overflow(all, a->depth ? a->depth : 1, &all);
+    if (!fits) return CU_INVALID_VALUE;
+    int code = fake_make(&made, sizeof **out + all);
     if (code != CU_OK) return code;
     *out = made;
     **out = (struct CuArrayObject){row, rows, (char *)(*out + 1)};
@@ -699,6 +703,7 @@ static int fake_reserve(CuPointer *out, size_t bytes, size_t alignment, CuPointe
     (void)alignment, (void)flags;
     FAKE_CALL();
     if (at >> 47) return CU_INVALID_VALUE;
+    if (bytes > FAKE_MOST_BYTES) return CU_OUT_OF_MEMORY;
     void *p = mmap(fake.other_places ? NULL : fake_at(at), bytes, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
                        (fake.other_places ? 0 : MAP_FIXED_NOREPLACE),

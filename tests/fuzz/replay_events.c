@@ -1,14 +1,14 @@
 /* replay_events.c - a target for src/replay: whatever the events of a recording say, they are
-** refused or run, on the virtual GPU, and touch no memory but its own. Inputs are events; the data
-** that they name are always there. tests/c/replay.c is its short, seeded relative. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+** refused or run, and touch no memory but their own: on the virtual GPU, and on a driver without a
+** GPU (fake_driver.h), whose kernels do nothing. Inputs are events; the data that they name are
+** always there. tests/c/replay.c and replay_gpu.c are its short, seeded relatives. */
+#include "../c/fake_driver.h"
+
 #include <unistd.h>
 
 #include "../c/emu_model.h"
 #include "fuzz.h"
-#include "replay/replay.h"
+#include "replay/gpu.h"
 
 /* Adds to n words at p the texels of t, a 1-D texture, and of u, a 2-D one. */
 static const char kernel[] =
@@ -47,6 +47,49 @@ static RecordWriter *begin(const char *path, Names *names) {
     return w;
 }
 
+static int nothing(const void *params) {
+    (void)params;
+    return CU_OK;
+}
+
+static struct CuFunctionObject kernels[] = {{"k", nothing, {8, 8, 8, 4}, NULL, 0, NULL}};
+static FakeSymbol symbols[] = {{"scale", "", 4, ""}};
+
+static double a_while(const char *name) {
+    (void)name;
+    return 1000;
+}
+
+/* The device, for all inputs; NULL where there is no NVRTC to make its own kernels with. */
+static Device *driver(void) {
+    static Device *d;
+    static bool asked;
+    EmuModel model = emu_model_round();
+    gi_err err;
+    if (asked) return d;
+    asked = true;
+    fake = (struct Fake){.kernels = kernels, .n_kernels = 1, .symbols = symbols, .n_symbols = 1,
+                         .ghz = 1.5, .takes = a_while, .separate = true, .compares = true};
+    d = device_open("cuda", &model, &err);
+    if (d == NULL) fprintf(stderr, "replays on a GPU are not tried: %s\n", err.message);
+    return d;
+}
+
+static void on_driver(const Recording *r) {
+    ReplayGpuOptions o = {0};
+    ReplayGpuResult out;
+    gi_err err = {0};
+    static int grown; /* a device makes some things when they are first needed, and keeps them */
+    if (driver() == NULL) return;
+    int live = fake.live;
+    fake.log[0] = fake.turns[0] = '\0';
+    ReplayGpu *g = replay_gpu_open(r, driver(), &err);
+    if (g && replay_gpu_run(g, &o, &out, &err)) replay_gpu_free(&out);
+    else if (err.message[0] == '\0') abort();
+    replay_gpu_close(g);
+    if (fake.live > live && ++grown > 2) abort(); /* something is not released */
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static const char path[] = "replay_events.file";
     static EmuModel model;
@@ -67,6 +110,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     ReplayOptions o = {.model = &model, .budget = 100000, .memory_bytes = 1 << 30,
                        .count_uninitialised = size % 2};
     if (r && replay_run(r, &o, &out, &err)) replay_free(&out);
+    if (r) on_driver(r);
     recording_close(r);
     return 0;
 }
