@@ -1,7 +1,8 @@
 /* compile_source.c - a target for what src/compile reads of a source before NVRTC does: its leading
-** #include lines (headers.c) and the constants that units may have in common (shared.c); and of
-** NVRTC's log the line about them. */
+** #include lines (headers.c), the constants that units may have in common (shared.c) and the
+** mathematical functions that it mentions (overloads.c); and of NVRTC's log the line about them. */
 #include "compile/headers.h"
+#include "compile/overloads.h"
 #include "compile/shared.h"
 
 #include <stdlib.h>
@@ -17,6 +18,15 @@ static bool known(const void *context, const char *name) {
 static char *find(const void *context, const char *name) {
     (void)context, (void)name;
     return NULL;
+}
+
+static void functions(const char *source) {
+    bool wanted[OVERLOADS_MOST] = {false};
+    gi_buf out = {0};
+    overloads_note(source, wanted);
+    overloads_write(wanted, &out);
+    if (out.data == NULL) abort();
+    gi_buf_free(&out);
 }
 
 static void constants(const gi_buf *source) {
@@ -53,6 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     headers_log(&h, "", source.data, &out);
     source.len = strlen(source.data);
     constants(&source);
+    functions(source.data);
     gi_buf_free(&source);
     gi_buf_free(&out);
     return 0;
@@ -64,7 +75,7 @@ void fuzz_seeds(FuzzAdd *add) {
         "__constant__ float table[8] = {1, 2.5f, -3};\n#define N 3\n__constant__ int first = 1, "
         "second[N];  /* two */\n#if A\n__constant__ int c;\n#else\n#endif\n__constant__ static int "
         "d;\n__constant__ T t;\nnamespace n { __constant__ int hidden; }\nstruct S { int a; };\n"
-        "__global__ void k(float *out) { out[0] = table[1] + second[2]; } // \"'\n";
+        "__global__ void k(float *out) { out[0] = pow(table[1], fmod(second[2], 2)); } // \"'\n";
     static const char log[] = "kernel.cu: using precompiled header file \"/tmp/x.pch\"\n"
                               "k.cu(1): warning: x\n";
     add(source, sizeof source - 1);

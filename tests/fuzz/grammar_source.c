@@ -18,6 +18,40 @@ static const char words[] =
     "extern \"C\" enum { A, B } \n using T = int; goto l; l: auto [a, b] = c; 0x1p-3 "
     "1'000 \r\n \xc3\xa9 ";
 
+/* Pieces lie in the text, one behind the other. */
+static bool outline_holds(const Grammar *g, size_t len) {
+    Outline o;
+    int at = 0;
+    bool fine = true;
+    grammar_outline(g, &o);
+    for (int i = 0; i < o.n; i++) {
+        const OutlineItem *p = &o.item[i];
+        fine = fine && p->start >= at && p->end >= p->start && (size_t)p->end <= len;
+        at = p->end;
+    }
+    outline_free(&o);
+    return fine;
+}
+
+/* The first and the last gene are legal, and can be marked; or the refusal has a message. */
+static bool genes_hold(const Grammar *g) {
+    bool fine = true;
+    long n = grammar_gene_count(g), at[] = {0, n - 1};
+    for (int i = 0; i < 2 && n > 0; i++) {
+        gi_buf text = {0};
+        gi_err err = {0};
+        Genome one = {0};
+        Patched p;
+        fine = fine && grammar_gene_at(g, at[i], &text) && genome_parse(g, text.data, &one, &err);
+        if (fine && genome_apply_marked(g, &one, APPLY_GUARDS | APPLY_CLOCK, &p, &err))
+            patched_free(&p);
+        else fine = fine && err.message[0] != '\0';
+        genome_free(&one);
+        gi_buf_free(&text);
+    }
+    return fine;
+}
+
 /* What parses is given back; refused text has a message. */
 static bool holds(const char *text, size_t len, bool open) {
     gi_err err = {0};
@@ -37,7 +71,7 @@ static bool holds(const char *text, size_t len, bool open) {
     Grammar *back = grammar_read(bnf.data, bnf.len, &err);
     if (back) grammar_print(back, &again);
     fine = fine && back && strcmp(bnf.data, again.data) == 0;
-    grammar_gene_count(g);
+    fine = fine && outline_holds(g, len) && genes_hold(g);
     grammar_free(back);
     grammar_free(g);
     gi_buf_free(&bnf);
