@@ -68,7 +68,8 @@ _Static_assert(sizeof overloads / sizeof overloads[0] <= OVERLOADS_MOST, "flags"
 /* Compares first letters first: a long text has many words. */
 static void note_word(const char *word, size_t len, bool *wanted) {
     for (int i = 0; i < N_OVERLOADS; i++)
-        if (overloads[i].name[0] == word[0] && strncmp(overloads[i].name, word, len) == 0 && overloads[i].name[len] == '\0')
+        if (overloads[i].name[0] == word[0] && strncmp(overloads[i].name, word, len) == 0 &&
+            overloads[i].name[len] == '\0')
             wanted[i] = true;
 }
 

@@ -228,7 +228,8 @@ static int read_any(Reader *r, int i, int stop) {
         if (is(r, i, headed[k].word)) return read_headed(r, i, stop, headed[k].kind);
     if (is(r, i, "do")) return read_do(r, i, stop);
     if (is(r, i, "case") || is(r, i, "default")) return read_case(r, i, stop);
-    if (is(r, i, "else") || is(r, i, "}") || is(r, i, ")")) return fail(r, "an else or a bracket that closes nothing");
+    if (is(r, i, "else") || is(r, i, "}") || is(r, i, ")"))
+        return fail(r, "an else or a bracket that closes nothing");
     if (is_kind(r, i, TOK_NAME) && is(r, i + 1, ":")) return node_new(r, SRC_LABEL, i, i + 1);
     return read_ended(r, i, stop);
 }

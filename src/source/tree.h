@@ -161,8 +161,8 @@ bool tree_is_macro_call(const Tree *t, int first, int last);
 /* block.c: fills match, past_angle and node. */
 bool tree_blocks(Tree *t, gi_err *err);
 /* `<…>` of arguments holds no `;`, `=`, `&&` and `||` outside brackets; that of a template's
-** parameters no `;` and no brace. Returns the token after, or i where i begins none that ends before
-** token `last`. */
+** parameters no `;` and no brace. Returns the token after, or i where i begins none that ends
+** before token `last`. */
 typedef enum Angles { ANGLES_ARGUMENTS, ANGLES_PARAMETERS } Angles;
 int past_angle(const Tree *t, Angles kind, int i, int last);
 /* decl.c. Types of numbers, NULL-ended: */
