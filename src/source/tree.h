@@ -213,8 +213,8 @@ typedef struct Spots {
     int *first, *token;
 } Spots;
 
-/* Fills in where names stand, with the uses of macros under the name t->names.n; and where tree_uses
-** would say that they are changed. */
+/* Fills in where names stand, with the uses of macros under the name t->names.n; and where
+** tree_uses would say that they are changed. */
 void tree_index_spots(const Tree *t, Spots *named, Spots *changed);
 /* The last token of a name before token `last`; -1: none. */
 int spots_before(const Spots *s, int name, int last);
