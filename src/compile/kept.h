@@ -8,10 +8,10 @@
 ** is torn, changed or renamed, or that somebody else may read or write, is passed over. It has mode
 ** 0600 and is moved into its place. Beyond KEPT_BYTES the oldest go when a process adds its first.
 **
-** Nothing is kept where it is unknown what NVRTC reads: without Landlock (reach.h), with a macro
-** for an #include's name or an unusual spelling, an absolute path or __has_include, with a folder
-** of more than KEPT_MOST entries, or more than KEPT_READ bytes of headers; nor where a text speaks
-** of the time. PTX names the current folder in its lines .file: an entry does for every folder.
+** Nothing is kept where it is unknown what NVRTC reads: without Landlock (reach.h), with a macro in
+** place of a name or an unusual spelling, an absolute path or __has_include, with a folder of
+** more than KEPT_MOST entries, or more than KEPT_READ bytes of headers; nor where a text speaks of
+** the time. PTX names the current folder in its lines .file: an entry does for every folder.
 **
 ** Limits: what compiles can write there, so the folder is for sources that its user trusts. Only
 ** NVRTC's part is spared: what is made of its answer is done anew.

@@ -31,7 +31,22 @@ done
 like "but paths from the run's folder on" '"path": "\{run\}/../small.cu"' "$(cat whole/result.json)"
 like "as the archive does" '"\{run\}/\.\."' "$("$GILUA" -e 'local s = require("gilua.core").store.open "whole/archive.sqlite"
   print((s:rows "SELECT command FROM run")[1].command)' 2>&1)"
+# verified TEXT RUN, from /: its problem is found, and is what ran.
+verified() {
+  local out
+  out=$(cd / && "$GILUA" verify "$2" --cases 1 --jobs 1 2>&1)
+  ok $? "$1: verify finds the problem" "$out"
+  like "$1: it is what ran" "^Runs $(dirname "$2")/q/problem.lua .*, as it was in the run" "$out"
+}
+verified "the folder as it was typed, asked elsewhere" "$TMP/one/whole"
+verified "an absolute folder, asked elsewhere" "$TMP/one/typed"
 cd "$TMP" && mv one two && cd / || exit 1
+verified "a folder as it was typed, moved" "$TMP/two/whole"
+verified "an absolute folder, moved" "$TMP/two/typed"
+echo '-- changed' >>"$TMP/two/q/problem.lua"
+like "a problem that was changed there is told" "changed since the run: $TMP/two/q/problem.lua" \
+  "$(cd / && "$GILUA" verify "$TMP/two/whole" --cases 1 --jobs 1 2>&1)"
+sed -i '$d' "$TMP/two/q/problem.lua"
 like "it is read where it was moved to" "^genome" "$("$GILUA" show "$TMP/two/whole" 1 2>&1)"
 cat >"$TMP/kept.lua" <<'LUA'
 local gi = require "gilua"

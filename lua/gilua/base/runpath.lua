@@ -1,6 +1,6 @@
 --- runpath: absolute paths as a run's results tell them: "{run}/../small.cu" begins at the run's
 --- folder. So results name no home and no user, and hold where run and problem are moved together.
---- What is no absolute path stays as it is, both ways. A problem.lua that `gilua new` writes tells
+--- A relative path stays as it was typed. A problem.lua that `gilua new` writes tells
 --- where its source lies from its own folder on.
 
 local lfs = require "lfs"
@@ -85,12 +85,16 @@ function M.of_problem(t, dir)
   return own
 end
 
---- What results mean by it.
+--- What results mean by it. A relative path was typed where the run was begun.
 ---@param path string
 ---@param dir string the run's folder
+---@param begun? string folder where the run was begun; a path that is not there is left as it is
 ---@return string
-function M.meant(path, dir)
-  if path:sub(1, #RUN) ~= RUN then return path end
+function M.meant(path, dir, begun)
+  if path:sub(1, #RUN) ~= RUN then
+    local there = begun and path:sub(1, 1) ~= "/" and begun .. "/" .. path
+    return there and lfs.attributes(there) and there or path
+  end
   return "/" .. table.concat(parts_of(dir .. "/" .. path:sub(#RUN + 1)), "/")
 end
 

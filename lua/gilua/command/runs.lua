@@ -29,6 +29,7 @@ local M = {
 ---@field front? { genome: string }[] the Pareto front, of a run of several objectives
 ---@field wrong boolean `gilua verify` found its winner wrong
 ---@field kept any what result.json says was kept
+---@field begun? string the folder where it was begun, where its archive tells
 
 local function decoded(path)
   if lfs.attributes(path, "mode") ~= "file" then return nil end
@@ -123,6 +124,18 @@ local function compile_as(result)
   end
 end
 
+-- The folder where a run's command was typed; nil where its archive does not tell.
+local function begun_in(dir)
+  local path = dir .. "/" .. gi.history.FILE
+  if not lfs.attributes(path) then return nil end
+  local told, folder = attempt(function()
+    local archive <close> = gi.archive.open(path, { read_only = true })
+    local row = archive:last_run()
+    return runpath.meant(gi.json.decode(row.command).folder, dir)
+  end)
+  return told and folder or nil
+end
+
 --- What a run found.
 ---@param dir string
 ---@return FoundRun
@@ -135,7 +148,9 @@ function M.read(dir)
       path)
   end
   compile_as(result)
-  return { dir = dir, path = path, folder = runpath.meant(folder, dir), genome = best.genome,
+  local begun = begun_in(dir)
+  return { dir = dir, path = path, folder = runpath.meant(folder, dir, begun), begun = begun,
+    genome = best.genome,
     seed = math.tointeger(told.seed) or 1, kept = result.kept,
     wrong = found_wrong(dir, best.genome) or best.right == false, front = front_of(result),
     from = type(best.from or told.from) == "string" and (best.from or told.from) or nil,
@@ -150,7 +165,7 @@ end
 ---@param run FoundRun
 ---@return Kept
 function M.kept(run)
-  return gi.kept.read(run.dir, run.kept)
+  return gi.kept.read(run.dir, run.kept, run.begun)
 end
 
 --- Whose code is it that a run's problem is? Its path, its hash, and what has changed since.

@@ -335,13 +335,15 @@ end
 --- What a run kept. Nothing of it is run.
 ---@param dir string of the run
 ---@param value any "kept" of its result.json
+---@param begun? string folder where the run was begun, from which relative paths go on
 ---@return Kept
-function M.read(dir, value)
+function M.read(dir, value, begun)
   local why = malformed(value)
   if why then
     fail("%s does not tell what was run (%s): run it again", dir .. "/result.json", why)
   end
-  value = with_paths(runpath.meant, setmetatable({ source_path = value.source,
+  local function meant(path) return runpath.meant(path, dir, begun) end
+  value = with_paths(meant, setmetatable({ source_path = value.source,
     donors = value.donors or {} }, { __index = value }), dir)
   local kept = { kernel = value.kernel, source_path = value.source_path, options = value.options,
     made_from = value.made_from, parameters = value.parameters, files = {},
