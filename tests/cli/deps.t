@@ -51,7 +51,7 @@ if grep -q '^pip -m pip download' <<<"$asked"; then
   like "  wheels by their hashes alone" "--require-hashes .*-r deps/wheels/wanted.txt" "$asked"
 fi
 
-out=$(env -i PATH="$TMP/tools" TMPDIR="$TMP" bash "$TOP/tests/cli/left_behind.t")
+out=$(timeout 60 env -i PATH="$TMP/tools" TMPDIR="$TMP" bash "$TOP/tests/cli/left_behind.t")
 is "a story that lacks a program fails" 1 $?
 like "  and says at once what to install" "please install procps: make deps-test does" "$out"
 fails "a level that is none" "deps: there is no 'tests': test, dev, or nothing" sh "$TMP/clone/.ci/deps" tests

@@ -59,6 +59,7 @@ tap.case("every way to declare a number", function()
     tap.is(value(form, "z"), 5, form)
   end
   tap.is(value("enum class E { a, z = 5 };", "E::z"), 5, "by its scope")
+  tap.is(value("int z(unsigned n); int z(5);", "z"), 5, "behind a function of that name")
   for _, form in ipairs { "int z(int n);", "int z(unsigned, float);", "int z(const float *x);",
                           "int z();", "dim3 z(5);", "std::vector<int> z(5);", "run(z, 5);",
                           "enum E z;", "int z(a, b);" } do
