@@ -133,6 +133,46 @@ tap.case("a length of less than two warps' work is more, too", function()
   tap.has(why, "race in shared memory", "by the race check")
 end)
 
+local BOUND = [[
+#define ITEMS 4000
+extern "C" __global__ void k(int *y, const int *x, int n, int width, int height)
+{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    const int area = width * height, all = area;
+    int changed = area;
+    changed -= area;
+    if (%s) y[i] = x[i];
+}
+]]
+
+tap.case("a size is tried where the host may launch it", function()
+  local function sizes(condition, n, height)
+    local p = problem_of(BOUND:format(condition), ([[size = 4000, block_size_x = 64, args = {
+      { name = "y", type = "i32", count = "size_x", role = "inout" },
+      { name = "x", type = "i32", count = "size_x" }, { name = "n", type = "i32", value = %s },
+      { name = "width", type = "i32", value = 40 },
+      { name = "height", type = "i32", value = %s } }]]):format(n or 4000, height or 100))
+    local list = {}
+    for _, case in ipairs(otherdata.cases(p, "")) do
+      list[#list + 1] = case.data:match "^size (%d+)$"
+    end
+    return table.concat(list, " ")
+  end
+  local ALL = "1 65 128 667"
+  tap.is(sizes("i < n", "'size_x'"), ALL, "its bound follows the size")
+  tap.is(sizes("i < n"), "", "its bound is a number")
+  tap.is(sizes("i <= n - 1"), "", "or one less, of the last item")
+  tap.is(sizes("i < width * height"), "", "a product of numbers")
+  tap.is(sizes("i < width * height", nil, "'size_x // 40'"), ALL, "one that follows")
+  tap.is(sizes("i < n", "'size_x + 70000'"), ALL, "beyond the threads of the full size, too")
+  tap.is(sizes("i < ITEMS"), "", "a macro")
+  tap.is(sizes("i < all"), "", "a variable of the kernel's own")
+  tap.is(sizes("i < all", nil, "'size_x // 40'"), ALL, "one that follows")
+  tap.is(sizes("i < changed"), ALL, "one that changes")
+  tap.is(sizes("i < x[0]"), ALL, "one that nobody knows")
+  tap.is(sizes("true"), ALL, "no bound")
+end)
+
 -- Its first barrier is there at the full size alone, or in its last blocks alone, and the second is
 -- one too many wherever the first is.
 local HALVES = [[

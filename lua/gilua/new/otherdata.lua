@@ -4,6 +4,7 @@
 -- something wrong, or gives no numbers, the case tells nothing, and nobody is blamed.
 
 local attempt = require "gilua.base.attempt"
+local boundsize = require "gilua.new.boundsize"
 local families = require "gilua.problem.families"
 local fitness = require "gilua.search.fitness"
 local genome = require "gilua.search.genome"
@@ -89,7 +90,8 @@ local function size_makers(block)
   }
 end
 
--- Sizes that are not the small case's, as lists; none where nothing follows them.
+-- Sizes that are not the small case's, as lists; none where nothing follows them, or where a bound
+-- that keeps threads from going on does not.
 local function sizes_of(problem, text)
   local t = problem.definition.kernel_table.table
   local small, list, seen = tablecase.sizes(problem.checked_case.size), {}, {}
@@ -98,7 +100,7 @@ local function sizes_of(problem, text)
     local size = {}
     for d, n in ipairs(small) do size[d] = follows(t, d) and make(d, n) or n end
     local name = table.concat(size, "x")
-    if not seen[name] then list[#list + 1] = size end
+    if not seen[name] and boundsize.fits(problem, size) then list[#list + 1] = size end
     seen[name] = true
   end
   return list

@@ -5,6 +5,7 @@
 local adequacy = require "gilua.study.adequacy"
 local argumentguess = require "gilua.new.argumentguess"
 local attempt = require "gilua.base.attempt"
+local boundsize = require "gilua.new.boundsize"
 local ends = require "gilua.base.ends"
 local fills = require "gilua.new.fills"
 local gi = require "gilua"
@@ -558,11 +559,12 @@ local function half_of(shape, size)
   return blocks_of(shape, half) >= LEAST_BLOCKS and half or nil
 end
 
--- Runs the small case: the problem and its measurement; nil where it does not run, or does not
--- write what the whole one does.
+-- Runs the small case: the problem and its measurement; nil where it does not run, does not write
+-- what the whole one does, or has fewer threads than the host launches.
 local function run_small(draft, size)
   draft.checked_size = size
   local problem = write_problem(draft)
+  if not boundsize.fits(problem, tablecase.sizes(problem.checked_case.size)) then return nil end
   local outputs, m = kerneltable.run(problem, problem.checked_case, { budget = M.budget })
   if outputs and is_whole(draft, outputs) then return problem, m end
 end
