@@ -2,6 +2,7 @@
 -- wrong on other kinds of them, and what other data are.
 
 package.path = "tests/lua/?.lua;" .. package.path
+local compared = require "gilua.new.compared"
 local families = require "gilua.problem.families"
 local gi = require "gilua"
 local otherdata = require "gilua.new.otherdata"
@@ -144,6 +145,45 @@ extern "C" __global__ void k(int *y, const int *x, int n, int width, int height)
     if (%s) y[i] = x[i];
 }
 ]]
+
+local MISSING = [[
+#define MISSING -999.0f
+extern "C" __global__ void k(float *y, const float *x, const int *kind, int n)
+{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    float value = x[i];
+    if (value == MISSING)
+        value = 0.0f;
+    if (kind[i] == 77)
+        value = 1.0f;
+    y[i] = 2.0f * value;
+}
+]]
+
+tap.case("data hold the numbers that the source compares them with", function()
+  local p = problem_of(MISSING, [[size = 1000, block_size_x = 32, args = {
+    { name = "y", type = "f32", count = "n", role = "out" },
+    { name = "x", type = "f32", count = "n" },
+    { name = "kind", type = "i32", count = "n", fill = { 0, 9 } },
+    { name = "n", type = "i32", value = "size_x" } }, tolerance = { max_error = 1e-6 }]])
+  local data = found(p, "<_kernel.cu_8>")
+  tap.is(on(data, "extremes"), "right", "random ones do not")
+  tap.is(on(data, "holding -999 77"), "wrong", "one that floats may have")
+  tap.is(on(found(p, "<_kernel.cu_10>"), "holding -999 77"), "right", "none beyond the range")
+  local function numbers(condition)
+    local list = compared.of(BOUND:format(condition))
+    for i, n in ipairs(list) do list[i] = ("%g"):format(n) end
+    return table.concat(list, " ")
+  end
+  tap.is(numbers "x[i] == -3 || 2.5f < (float)x[i] || x[i] != 0x10", "-3 2.5", "of elements")
+  tap.is(numbers "x[i] < ITEMS", "4000", "a macro")
+  tap.is(table.concat(compared.of("constexpr float M = -9.5f;\n" .. BOUND:format "x[i] == M"), " "),
+    "-9.5", "a constant of the file's own")
+  tap.is(numbers "i < 77 && threadIdx.x == 5 && n > 9", "", "none of places and sizes")
+  tap.is(numbers "x[i] > 1 && x[i] > 2 && x[i] > 3 && x[i] > 4 && x[i] > 5 && x[i] > 1", "1 2 3 4",
+    "the first four")
+end)
 
 tap.case("a size is tried where the host may launch it", function()
   local function sizes(condition, n, height)

@@ -5,6 +5,7 @@
 
 local attempt = require "gilua.base.attempt"
 local boundsize = require "gilua.new.boundsize"
+local compared = require "gilua.new.compared"
 local families = require "gilua.problem.families"
 local fitness = require "gilua.search.fitness"
 local genome = require "gilua.search.genome"
@@ -143,6 +144,11 @@ function M.cases(problem, text, more)
   end
   for _, name in ipairs(families.of(problem.definition.kernel_table.table)) do
     add(name, problem.checked_case.size, name)
+  end
+  local numbers = problem.is_ptx and {} or compared.of(problem.source)
+  local holding = #numbers > 0 and families.holding(numbers)
+  if holding and #families.arrays(problem.definition.kernel_table.table, holding) > 0 then
+    add(holding, problem.checked_case.size, holding)
   end
   local sizes = sizes_of(problem, text)
   for _, size in ipairs(sizes) do add("size " .. table.concat(size, "x"), size) end

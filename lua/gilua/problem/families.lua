@@ -164,6 +164,33 @@ local FAMILIES = {
   { name = "begun", begun = begun },
 }
 
+local HOLDS = "holding " -- and numbers, of the family whose arrays hold these among others
+
+--- The name of the family of data that hold some numbers.
+---@param numbers number[]
+---@return string
+function M.holding(numbers)
+  local words = {}
+  for i, n in ipairs(numbers) do words[i] = ("%.17g"):format(n) end
+  return HOLDS .. table.concat(words, " ")
+end
+
+-- One element of two is one of the numbers that the array may have.
+local function holding(name)
+  local numbers = {}
+  for word in name:sub(#HOLDS + 1):gmatch "%S+" do numbers[#numbers + 1] = tonumber(word) end
+  return { name = name,
+    free = each(function(rng)
+      return rng:int(2) == 1 and numbers[rng:int(#numbers)] + 0.0 or rng:normal()
+    end),
+    range = within(function(rng, _, _, low, high)
+      local n = numbers[rng:int(#numbers)]
+      if math.type(low) == "integer" then n = math.tointeger(n) or low end
+      if rng:int(2) == 1 and low <= n and n <= high then return n end
+      return between(low, high, rng:unit())
+    end) }
+end
+
 --------------------------------------------------------------------------------------------------
 -- What a fill says
 
@@ -208,6 +235,7 @@ local function said_of(arg)
 end
 
 local function family_called(name)
+  if name:sub(1, #HOLDS) == HOLDS then return holding(name) end
   for _, family in ipairs(FAMILIES) do
     if family.name == name then return family end
   end
