@@ -8,6 +8,7 @@ __global__ void k(float *x, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   __syncthreads();
   __syncthreads();
+  __syncthreads();
   if (i < n) x[i] = sqrtf(x[i]) + 1;
 }
 int main() { float *x; int n=1000; cudaMalloc(&x, n*sizeof(float)); k<<<(n+127)/128, 128>>>(x, n); }
