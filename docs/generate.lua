@@ -105,9 +105,23 @@ local function write_c(put)
   end
 end
 
+-- The definitions of a module: those of its file, and of the files whose methods its class takes.
+local function definitions_with_taken(lines)
+  local list = definitions_of(lines)
+  for _, line in ipairs(lines) do
+    local taken = line:match '^take_methods%(require "(.+)"%)$'
+    local path = taken and assert(package.searchpath(taken, package.path))
+    for _, d in ipairs(path and definitions_of(read_lines(path)) or {}) do
+      d.own = false
+      list[#list + 1] = d
+    end
+  end
+  return list
+end
+
 local function write_module(put, name, file)
   local lines = read_lines(file)
-  local list = definitions_of(lines)
+  local list = definitions_with_taken(lines)
   if #list == 0 then return end
   put(("## %s\n"):format(name == "init" and "gi" or "gi." .. name))
   put(head_of(lines) .. "\n")
