@@ -56,6 +56,14 @@ tap.case("unknown carries its sentence, and is promised only of what is understo
   tap.is(table.concat(ours, "; "), "`out` and `where` are different memory", "one of the file")
   tap.is(table.concat(hosts, "; "), "`a` and `out` are different memory; `out` and `pool` are "
     .. "different memory", "what launches decide")
+  k = kernel.of_text("__global__ void k(float *x, float *y, float **rows)\n{\n  x[0] = y[0];\n"
+    .. "  x[1] = y[1] + rows[0][1];\n}\n").by_name.k
+  ours, hosts = apart.promises(k)
+  tap.is(table.concat(ours, "; "), "", "nothing of what is not understood")
+  tap.is(table.concat(hosts, "; "), "`x` and `y` are different memory", "each pair once")
+  k = kernel.of_text("__global__ void k(float *x, float *y)\n{\n  float s = x[0] + y[0];\n}\n")
+    .by_name.k
+  tap.is(#select(2, apart.promises(k)), 0, "nothing where none is written")
 end)
 
 -- What the genes of a kernel promise of arrays.

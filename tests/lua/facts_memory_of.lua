@@ -42,6 +42,21 @@ local KNOWN = {
   { "float *z = lines[1];", "lines" }, { "float *z = inner::deep;", nil },
   { "int z[2];", "z" }, { "decltype(tile) &z = tile;", "tile", 2 },
   { "auto &&z = tile;", "tile", 2 },
+  { "float *z = &*out;", "out" }, { "float *z = &*(a + n);", "a" },
+  { "float *z = &tile[1][2];", "tile" },
+  { "float *z = &out[n] + 2;", "out" }, { "float *z = -n + a;", "a" },
+  { "float *z = threadIdx.x + out;", "out" }, { "float *z = out - n;", "out" },
+  { "float *z = (n ? 1 : 2) + out;", "out" }, { "float *z = n * n + (2 + out);", "out" },
+  { "float *z = ++out;", "out" }, { "float *z = out++;", "out" },
+  { "float *y; float *z = y = out;", "out" }, { "float *z = out += 4;", "out" },
+  { "float *z = &view.own[1];", "view" }, { "float *z = view.own;", "view" },
+  { "float *z = out; while (n--) z = n > 2 ? z : out;", nil },
+  { "float *y = out; float *z = y; y = z + 1;", "out" },
+  { "float *z = out; { float *z = a; z[0] = 1; } n = 0;", "out" },
+  { "float *z = out; z += 4; a = a + 1;", "out" },
+  { "float4 z;", "z", 0 }, { "const float z = out[0];", "z", 0 },
+  { "__shared__ float z;", "z", 0 },
+  { "auto &y = tile[1]; float *z = y;", "tile" }, { "auto y = tile[1]; auto z = y + 2;", "tile" },
 }
 
 tap.case("a second name has the root of the first", function()
@@ -49,16 +64,25 @@ tap.case("a second name has the root of the first", function()
 end)
 
 local UNKNOWN = {
-  "float *r[2] = { out, a }; float **z = r;",
   "float *r[2] = { out, a }; float *z = &r[0][1];", "float *z = rows[1];", "float *z = found(out);",
   "float *z = n > 1 ? out : a;", "float *z = out; z = a;", "View v = { out }; float *z = v.p;",
-  "float *z = out; float **y = &z; *y = a;", "Row *z = rows;",
-  "float *z; if (n) z = out; else z = rows[0];", "P z[2] = { out, a };", "auto z = View{ out };",
+  "float *z = out; float **y = &z; *y = a;",
+  "float *z; if (n) z = out; else z = rows[0];", "auto z = View{ out };",
   "float *z = reinterpret_cast<float *>((size_t)out | 4);", "__shared__ float *z; z = rows[0];",
+  "float *z = out * 2;", "float *z = rows[0] + 1;", "float *z = *rows;", "float *z = -out;",
+  "float *z = &found(out)[2];", "float *z = ~out;", "float *z = nobody;", "float *z;",
+  "float *y = nobody; float *z = y;", "float *z = where = rows[0];",
+  "float *z = out; found(z = a);", "for (float *z = out; ; z = a) ;", "float *z = &rows[0][1];",
 }
 
 tap.case("what may lead anywhere is unknown", function()
-  for _, body in ipairs(UNKNOWN) do tap.is(root(body, 2), nil, body) end
+  for _, body in ipairs(UNKNOWN) do
+    for indices = 1, 2 do tap.is(root(body, indices), nil, indices .. " of " .. body) end
+  end
+  for _, body in ipairs { "float *r[2] = { out, a }; float **z = r;", "Row *z = rows;",
+    "P z[2] = { out, a };" } do
+    tap.is(root(body, 2), nil, "what its elements lead to: " .. body)
+  end
   tap.is(root("out = a;", 1, "out"), nil, "a parameter that is given another array")
   tap.is(root("", 2, "rows"), nil, "what an array of pointers holds")
   tap.is(root("", 1, "rows"), "rows", "the array of pointers itself")
