@@ -8,18 +8,21 @@ local TRANSFORM = "tests/lua/transform.lua tests/lua/transformarithmetic.lua "
   .. "tests/lua/transformthreads.lua tests/lua/fuse_kernels.lua tests/lua/proposals.lua "
   .. "tests/lua/facts_rewritings.lua"
 
+local FUNNEL = "tests/lua/funnel.lua tests/lua/verdicts.lua tests/lua/screen.lua "
+  .. "tests/lua/sieve.lua"
+
 return {
   -- A fact is tested alone: what only its rewritings' tests would notice is a test that is missing.
   { file = "lua/gilua/facts/.*%.lua", tests = "tests/lua/facts_apart.lua "
-    .. "tests/lua/facts_loop.lua "
+    .. "tests/lua/facts_effects.lua tests/lua/facts_loop.lua "
     .. "tests/lua/facts_memory_of.lua tests/lua/facts_once.lua tests/lua/facts_uniform.lua "
     .. "tests/lua/transform.lua tests/lua/transformarithmetic.lua "
     .. "tests/lua/transformremainder.lua tests/lua/proposals.lua" },
   { file = "lua/gilua/transform/.*%.lua", tests = TRANSFORM .. " tests/lua/transformgeometry.lua" },
   { file = "lua/gilua/transform/transplant.lua", tests = "tests/lua/transplant.lua" },
   { file = "lua/gilua/new/otherdata.lua", tests = "tests/lua/otherdata.lua" },
-  { file = "lua/gilua/farm/funnel.*%.lua", tests = "tests/lua/funnel.lua tests/lua/verdicts.lua "
-    .. "tests/lua/screen.lua tests/lua/sieve.lua" },
+  { file = "lua/gilua/farm/funnel%.lua", tests = FUNNEL },
+  { file = "lua/gilua/farm/stages/.*%.lua", tests = FUNNEL },
   { file = "lua/gilua/farm/sieve.lua", tests = "tests/lua/sieve.lua tests/lua/funnel.lua" },
   { file = "src/emu/order%.c", tests = "build/tests/emu_order build/tests/emu_turns "
     .. "build/tests/emu_core_barrier build/tests/emu_faults build/tests/emu_warps "
