@@ -19,10 +19,10 @@ local M = {}
 
 -- --- places ------------------------------------------------------------------------------------
 
--- Where answer i (from 1) is in a volume: { nx, ny, nz, at = fun(i): x, y, z } from 0; or nil and
--- why it is not known. A case can say it (`volume` and `positions`); an output of two or three
--- dimensions is a volume itself, and so is one of as many elements as the kernel's `size` has;
--- NiftyReg's cases list groups of k x k voxels along y and z.
+-- Returns where answer i (from 1) is in a volume: { nx, ny, nz, at = fun(i): x, y, z } from 0; or
+-- nil and why that is unknown. A case can say it (`volume` and `positions`). An output of two or
+-- three dimensions is a volume itself, and so is one of as many elements as the kernel's `size`
+-- has.
 local function volume_of(case, answers)
   local function linear(nx, ny, nz, voxel)
     return { nx = nx, ny = ny, nz = nz, at = function(i)
@@ -34,16 +34,9 @@ local function volume_of(case, answers)
     local nx, ny, nz = case.volume[1], case.volume[2], case.volume[3] or 1
     return linear(nx, ny, nz, function(i) return case.positions[i] end)
   end
-  if case.groups and case.image_size and #case.image_size == 3 then
-    local group = answers // #case.groups
-    local k = math.tointeger(math.sqrt(group))
-    local nx, ny = case.image_size[1], case.image_size[2]
-    if k and group * #case.groups == answers then
-      return linear(nx, ny, case.image_size[3], function(i)
-        local lane = (i - 1) % group
-        return case.groups[(i - 1) // group + 1] + lane % k * nx + lane // k * nx * ny
-      end)
-    end
+  local voxel = require("gilua.study.gecco2014").voxel_of(case, answers)
+  if voxel then
+    return linear(case.image_size[1], case.image_size[2], case.image_size[3], voxel)
   end
   local shape = { case.output:shape() }
   if (case.compare and case.compare.width or 1) > 1 then shape[#shape] = nil end

@@ -160,4 +160,21 @@ function M.run(name, given)
   return gi.experiment.run(study)
 end
 
+--- Returns in which voxel an answer of NiftyReg's cases lies, from 0, x fastest: they list groups
+--- of k x k voxels along y and z by their first one. Returns nil for a case of another kind.
+---@param case table
+---@param answers integer how many the case has
+---@return (fun(i: integer): integer)? voxel of answer i, from 1
+function M.voxel_of(case, answers)
+  if not case.groups or not case.image_size or #case.image_size ~= 3 then return nil end
+  local group = answers // #case.groups
+  local k = math.tointeger(math.sqrt(group))
+  if not k or group * #case.groups ~= answers then return nil end
+  local nx, ny = case.image_size[1], case.image_size[2]
+  return function(i)
+    local lane = (i - 1) % group
+    return case.groups[(i - 1) // group + 1] + lane % k * nx + lane // k * nx * ny
+  end
+end
+
 return M
