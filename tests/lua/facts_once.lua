@@ -117,6 +117,7 @@ tap.case("what each round evaluates", function()
   is("for (int i = 0; i < n; i++) out[i] = a[i] && n;", true)
   is("for (int i = 0; i < n; i++) out[i] = n || a[i];", nil)
   is("for (int i = 0; i < n; i++) { switch (n) { case 1: out[i] = a[i]; } }", nil)
+  is("for (int i = 0; i < n; i++) { switch (n) { case 1: m = 2; } out[i] = a[i]; }", nil)
   is("for (int i = 0; i < n; i++) for (int k = 0; k < m; k++) out[i] = a[k];", nil)
 end)
 
