@@ -14,6 +14,9 @@
 -- the same for all is the same for all, as no thread writes there before the next barrier. Where
 -- only those of the same 32 are asked about, which warp they are in (`threadIdx.x / 32`) is the
 -- same for all.
+--
+-- Limits: what `effects` calls opaque (assembler, functions of other files) is not looked into. The
+-- caller refuses a kernel that has any.
 
 local effects = require "gilua.facts.effects"
 local single_exit = require "gilua.facts.single_exit"

@@ -1,0 +1,79 @@
+-- blockwise: what a kernel computes from where its block is, or a thread, and what is the same for
+-- all.
+
+package.path = "tests/lua/?.lua;" .. package.path
+local blockwise = require "gilua.facts.blockwise"
+local kernel = require "gilua.transform.kernel"
+local tap = require "tap"
+
+-- The variables and arrays that are a block's own (or a thread's) after a body, or why nothing is
+-- known; then the lines of the loops that some leave earlier.
+local function owned(body, index)
+  local fn = kernel.of_text("__device__ int place() { return blockIdx.x; }\n"
+    .. "__shared__ float lines[8];\n"
+    .. "__global__ void k(float *out, const float *a, int n)\n{\n"
+    .. "  int b = blockIdx.x, t = threadIdx.x, x = 0, y = 0; __shared__ float s[32];\n"
+    .. "  extern __shared__ float dyn[];\n" .. body .. "\n}\n").by_name.k
+  local known = blockwise.of(fn, index or "blockIdx", "x")
+  if known.why then return known.why end
+  local names = {}
+  for name in pairs(known.names) do names[#names + 1] = name end
+  table.sort(names)
+  for s in pairs(known.loops) do names[#names + 1] = "left " .. s.kind end
+  return table.concat(names, " ")
+end
+
+tap.case("what is a block's own, and what a thread's", function()
+  local function is(body, blocks, threads)
+    tap.is(owned(body), blocks, "of blocks: " .. body)
+    tap.is(owned(body, "threadIdx"), threads, "of threads: " .. body)
+  end
+  is("x = t;", "b", "t x")
+  is("x = b + 1;", "b x", "t")
+  is("x = blockIdx.y;", "b", "t")
+  is("x = place();", "b x", "t")
+  is("x = y; y = b;", "b x y", "t")
+  is("b = 0; x = b;", "b x", "t")
+  is("{ int x = b; y = 0; }", "b x", "t")
+  is("int i = b, j = t;", "b i", "j t")
+  is("int i = x++, j = b;", "b i j x", "t")
+  is("int &r = x; r = b;", "b r x", "r t x")
+  is("int *p = &x; *p = b;", "b p x", "p t x")
+  is("if (b > 2) x = 1;", "b x", "t")
+  is("if (b > 2) x = 1; else y = 2;", "b x y", "t")
+  is("if (n > 2) x = 1;", "b", "t")
+  is("if (b > 2) return; x = 1;", "line 7 returns for some blocks", "t")
+  is("if (t > 2) return; x = 1;", "b", "line 7 returns for some threads")
+  is("while (x < b) x++;", "b x", "t")
+  is("do x++; while (x < b);", "b x", "t")
+  is("for (int i = 0; i < n; i++) { if (i > b) break; x++; }", "b i x left for", "t")
+  is("for (int i = 0; i < n; i++) { if (i > b) continue; x++; }", "b i x left for", "t")
+  is("for (int i = b; i < n; i += 4) x += i;", "b i x", "t")
+  is("for (int i = 0; i < b; i++) y += i;", "b i y", "t")
+  is("if (b > 2) for (int i = 0; i < n; i++) x += i;", "b i x", "t")
+  is("int i; if (b > 2) for (i = 0; i < n; i++) x += i;", "b x", "t")
+  is("int i; if (b > 2) for (i = 0; i < n; i++) x += i; y = i;", "b i x y", "t")
+  is("switch (b) { case 1: x = 2; }", "b x", "t")
+  is("switch (n) { case 1: if (b) break; x = 2; }", "b x left switch", "t")
+  is("s[t] = a[b];", "b s", "t")
+  is("s[t] = a[t];", "b", "t")
+  is("x = s[t]; s[t] = b;", "b s x", "t x")
+  is("int q[2]; q[0] = b;", "b q", "t")
+  is("out[b] = 1; x = out[0];", "b x", "t x")
+  is("x = a[0];", "b", "t")
+  is("x = atomicAdd(&out[0], 1.f);", "b x", "t x")
+  is("lines[0] = b; x = lines[0];", "b lines x", "t")
+  is("dyn[0] = b;", "b dyn", "t")
+  is("x = __shfl_sync(-1, t, 0);", "b", "t x")
+end)
+
+tap.case("arrays in shared memory", function()
+  local fn = kernel.of_text("__shared__ float lines[8];\nextern __shared__ int more[];\n"
+    .. "__global__ void k()\n{\n  __shared__ float s[2]; extern __shared__ float d[]; float l[2];\n"
+    .. "}\n").by_name.k
+  local shared = blockwise.shared(fn)
+  tap.is(("%s %s %s %s %s"):format(shared.s, shared.d, shared.lines, shared.more, shared.l),
+    "static dynamic file dynamic nil", "where each has its size from")
+end)
+
+tap.done()
