@@ -30,9 +30,9 @@ return {
   { file = "src/emu/race%.c", tests = "build/tests/emu_order build/tests/emu_turns "
     .. "build/tests/emu_faults build/tests/emu_warps build/tests/emu_async "
     .. "build/tests/emu_programs build/tests/emu_core_barrier" },
-  { file = "src/emu/bounds%.c", tests = "build/tests/emu_forms build/tests/emu_modules "
+  { file = "src/emu/bounds%.c", tests = "build/tests/emu_bounds build/tests/emu_modules "
     .. "build/tests/emu_faults build/tests/emu_core_memory build/tests/emu_core_names "
-    .. "build/tests/emu_instructions_memory tests/lua/verifier.lua" },
+    .. "build/tests/emu_instructions_memory build/tests/emu_forms" },
   { file = "src/replay/.*%.c", tests = "build/tests/replay build/tests/replay_turns "
     .. "tests/lua/hostile_recordings.lua" },
   { file = "src/array/compare%.c", tests = "build/tests/array_compare" },
