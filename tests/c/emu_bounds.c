@@ -83,7 +83,8 @@ static void test_parameters(void) {
     takes("ld.param.u64 %rd5, [out];");
     refuses("st.param.u64 [out], %rd5;", "the instruction has no access to out");
     refuses("ld.param.u64 %rd5, [out+4];", "an access outside parameter out");
-    ok(is_understood("", "ld.param.u32 %r1, [in];"), "a function reads its parameters %s", err.message);
+    ok(is_understood("", "ld.param.u32 %r1, [in];"), "a function reads its parameters %s",
+       err.message);
     ok(is_understood("", "ld.param.u32 %r1, [many+4];"), "  to the last byte %s", err.message);
     ok(is_understood("", "st.param.u32 [result], %r1;"), "  and writes its result %s", err.message);
     ok(!is_understood("", "ld.param.u32 %r1, [many+8];"), "  not behind it");

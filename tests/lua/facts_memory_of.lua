@@ -69,6 +69,7 @@ local UNKNOWN = {
   "float *z = out; float **y = &z; *y = a;",
   "float *z; if (n) z = out; else z = rows[0];", "auto z = View{ out };",
   "float *z = reinterpret_cast<float *>((size_t)out | 4);", "__shared__ float *z; z = rows[0];",
+  "View vs[4]; float *z = vs[1].p;", "View v; v = view; float *z = v.p;",
   "float *z = out * 2;", "float *z = rows[0] + 1;", "float *z = *rows;", "float *z = -out;",
   "float *z = &found(out)[2];", "float *z = ~out;", "float *z = nobody;", "float *z;",
   "float *y = nobody; float *z = y;", "float *z = where = rows[0];",

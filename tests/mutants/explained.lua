@@ -30,4 +30,15 @@ return {
     line = [[if s.kind ~= "for" then return loop end]],
     why = "The head of a while or a do has no step, so that read_head finds nothing that counts, "
       .. "and the next line returns the same." },
+  -- lua/gilua/facts/uniform.lua
+  { file = "lua/gilua/facts/uniform.lua", what = "`or` becomes `and`",
+    line = "changed = mark(varying, { [d.name] = true }) or changed",
+    why = "A declared variable is used behind its declaration alone. What it is assigned to there "
+      .. "counts as changed by itself." },
+  { file = "lua/gilua/facts/uniform.lua", what = "`<=` becomes `<`",
+    line = "local is_one = d and (d.shared or s.first <= d.token and d.token <= s.last)",
+    why = "The first word of a statement is never the name that it declares: the type is." },
+  { file = "lua/gilua/facts/uniform.lua", what = "`<=` (number 2) becomes `<`",
+    line = "local is_one = d and (d.shared or s.first <= d.token and d.token <= s.last)",
+    why = "The last word of a statement is never the name that it declares: a semicolon is." },
 }

@@ -13,7 +13,7 @@ local statement = require "gilua.source.statement"
 
 local M = {}
 
-local SOURCES = { threadIdx = true, clock = true, clock64 = true }
+local SOURCES = { threadIdx = true } -- a function that is unknown, like clock, is opaque
 
 -- Does a tree's value vary, with the names known to vary so far?
 local function varies(fn, tree, varying)
