@@ -47,7 +47,7 @@ local KNOWN = {
   { "float *z = &out[n] + 2;", "out" }, { "float *z = -n + a;", "a" },
   { "float *z = threadIdx.x + out;", "out" }, { "float *z = out - n;", "out" },
   { "float *z = (n ? 1 : 2) + out;", "out" }, { "float *z = n * n + (2 + out);", "out" },
-  { "float *z = ++out;", "out" }, { "float *z = out++;", "out" },
+  { "float *z = 2 + (out + n);", "out" }, { "float *z = ++out;", "out" }, { "float *z = out++;", "out" },
   { "float *y; float *z = y = out;", "out" }, { "float *z = out += 4;", "out" },
   { "float *z = &view.own[1];", "view" }, { "float *z = view.own;", "view" },
   { "float *z = out; while (n--) z = n > 2 ? z : out;", nil },
