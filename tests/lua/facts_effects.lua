@@ -106,6 +106,8 @@ tap.case("pointers and references", function()
   is("x = *&own[1];", "reads own, writes x, own[1] address of own, own[?] read of own")
   is("(i > 2 ? out : own)[1] = x;", "reads i out own x, ?[?] write of ?")
   is("x = (i && a[i]) || own[j];", "reads a i j own, writes x, a[1] read of a, own[1] read of own")
+  is("float &m = own[1]; m = x;", "reads x, writes m, own[?] write of own")
+  is("float &m = own[i]; x = m + 1;", "reads m, writes x, own[?] read of own")
 end)
 
 tap.case("macros, and functions of the file", function()

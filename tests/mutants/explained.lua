@@ -41,4 +41,9 @@ return {
   { file = "lua/gilua/facts/uniform.lua", what = "`<=` (number 2) becomes `<`",
     line = "local is_one = d and (d.shared or s.first <= d.token and d.token <= s.last)",
     why = "The last word of a statement is never the name that it declares: a semicolon is." },
+  -- lua/gilua/facts/memory_of.lua
+  { file = "lua/gilua/facts/memory_of.lua", what = "`0` becomes `1`",
+    line = "if not d.reference and d.pointer > 0 or #d.extents > 0 or d.parameter then",
+    why = "The lines below find the one index of a plain pointer, too, whatever valid value it "
+      .. "begins with." },
 }
