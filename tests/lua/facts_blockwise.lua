@@ -65,6 +65,8 @@ tap.case("what is a block's own, and what a thread's", function()
   is("lines[0] = b; x = lines[0];", "b lines x", "t")
   is("dyn[0] = b;", "b dyn", "t")
   is("x = __shfl_sync(-1, t, 0);", "b", "t x")
+  is("float *p = n > 2 ? out : lines; p[0] = 1.f; x = a[0];",
+    "b x", "t x")
 end)
 
 tap.case("arrays in shared memory", function()
