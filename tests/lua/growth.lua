@@ -84,6 +84,61 @@ tap.case("rules of a long kernel", function()
     ("%g, %g"):format(one, four))
 end)
 
+-- What comes before the copies of a piece, the piece, and what comes behind them; N is the copy's
+-- number. Pieces that are found slow by being read again for each copy.
+local KERNEL = "__global__ void k(float *x, int n) {\n"
+local SHAPES = {
+  { "variables that live on", KERNEL, "int vN = n; x[vN] = 1;\n", "}\n", 500 },
+  { "declarators of a declaration", KERNEL .. "int a = 0", ", bN = N", ";\n}\n", 1500 },
+  { "open angles in an initialiser", KERNEL .. "int a = 0", " < N", ";\n}\n", 1500 },
+  { "shared arrays", KERNEL, "__shared__ float sN[32]; sN[0] = x[N];\n", "}\n", 1500 },
+  { "loops", KERNEL, "for (int i = 0; i < n; i++) { x[i] += 1; }\n", "}\n", 1500 },
+  { "ways out of loops", KERNEL, "for (;;) { if (x[0]) break; }\n", "}\n", 500 },
+  { "kernels", "", "__global__ void kN(float *x) { x[0] = 1; }\n", "", 500 },
+  { "functions that call each other", "__device__ void f0() {}\n",
+    "__device__ void fN() { f0(); gN(); }\n", KERNEL .. "}\n", 500 },
+  { "classes", "", "struct SN { SN(int); int a; };\n", KERNEL .. "S1 s = x[0];\n}\n", 500 },
+  { "macros among specifiers", "", "#define MN __device__\nMN int vN;\n", KERNEL .. "}\n", 500 },
+  { "conditions", "", "#if AN\nint vN;\n#endif\n", KERNEL .. "}\n", 500 },
+  { "constants", "", "__constant__ float cN[2] = { 1, N };\n", KERNEL .. "}\n", 500 },
+}
+
+tap.case("rules of files of many shapes", function()
+  local options = { open_loops = true, initialisers = true, pragmas = true, restricts = true,
+    consts = true, volatiles = true }
+  local function parse(shape, n)
+    local copies = {}
+    for i = 1, n do copies[i] = shape[3]:gsub("N", tostring(i)) end
+    options.text = shape[2] .. table.concat(copies) .. shape[4]
+    return function() assert(core.grammar.parse("k.cu", options)):outline() end
+  end
+  for _, shape in ipairs(SHAPES) do
+    local one, four = seconds(parse(shape, shape[5])), seconds(parse(shape, 4 * shape[5]))
+    tap.ok(four < 8 * one + 0.02, ("%s: four times as many, four times the seconds")
+      :format(shape[1]), ("%g, %g"):format(one, four))
+  end
+end)
+
+tap.case("long arrays", function()
+  local numbers = ("1.5f, 2, 0x1F,\n"):rep(1000)
+  local function short(text) -- whether its numbers are left out, and all lines are there
+    local whole = text:format(numbers)
+    local cut = csource.without_values(whole)
+    tap.is(select(2, cut:gsub("\n", "")), select(2, whole:gsub("\n", "")), "its lines are there")
+    return cut:gsub("\n", "") == (text:gsub("%%s", ""))
+  end
+  for _, text in ipairs { "__device__ float t[3000] = {%s};", "int a; const int t[9][2] = {%s};",
+    "float t[3000]{%s}; int f() { return 1; }" } do
+    tap.ok(short(text), text .. " is declared without its numbers")
+  end
+  for _, text in ipairs { "constexpr int t[3000] = {%s};", "float t[] = {%s};",
+    "ANY int t[3000] = {%s};", "int a[2] = {1}, b[9] = {%s};", "float t[9] = {%s x};",
+    "void f() { float t[9] = {%s}; }", "#define T float t[9] = {\\" .. "\n%s" .. "};" } do
+    tap.ok(not short(text), text .. " keeps them: a type may depend on them")
+  end
+  tap.is(csource.without_values "float t[2] = { 1, 2 };", "float t[2] = { 1, 2 };", "a short one")
+end)
+
 tap.case("a condition of very many branches", function()
   local function parse(n)
     local text = "#if A == 0\n" .. ("#elif A == 1\n"):rep(n) .. "#endif\n"
