@@ -97,10 +97,6 @@ local SHAPES = {
   { "kernels", "", "__global__ void kN(float *x) { x[0] = 1; }\n", "", 500 },
   { "functions that call each other", "__device__ void f0() {}\n",
     "__device__ void fN() { f0(); gN(); }\n", KERNEL .. "}\n", 500 },
-  { "classes", "", "struct SN { SN(int); int a; };\n", KERNEL .. "S1 s = x[0];\n}\n", 500 },
-  { "macros among specifiers", "", "#define MN __device__\nMN int vN;\n", KERNEL .. "}\n", 500 },
-  { "conditions", "", "#if AN\nint vN;\n#endif\n", KERNEL .. "}\n", 500 },
-  { "constants", "", "__constant__ float cN[2] = { 1, N };\n", KERNEL .. "}\n", 500 },
 }
 
 tap.case("rules of files of many shapes", function()
