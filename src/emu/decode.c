@@ -103,12 +103,31 @@ void fix_branch(Decoder *d, int target, int rpc) {
     d->fix[d->n_fix++] = (struct Fixup){d->code->n_ins - 1, target, rpc};
 }
 
+static int *pool_slot(const Decoder *d, PoolKind kind, uint64_t value) {
+    uint64_t at = (value ^ (uint64_t)kind << 56) * 0x9e3779b97f4a7c15u;
+    for (at >>= 32;; at++) {
+        int *slot = &d->pool_slot[at & (uint64_t)(d->n_pool_slots - 1)];
+        const PoolRow *row = &d->code->pool[*slot - (*slot > 0)];
+        if (*slot == 0 || (row->kind == kind && row->value == value)) return slot;
+    }
+}
+
+static void grow_pool_slots(Decoder *d) {
+    free(d->pool_slot);
+    d->n_pool_slots = d->n_pool_slots ? 2 * d->n_pool_slots : 64;
+    d->pool_slot = gi_alloc((size_t)d->n_pool_slots * sizeof(int));
+    for (int i = 0; i < d->code->n_pool; i++)
+        *pool_slot(d, d->code->pool[i].kind, d->code->pool[i].value) = i + 1;
+}
+
 uint32_t pool_row(Decoder *d, PoolKind kind, uint64_t value) {
     Code *code = d->code;
-    for (int i = 0; i < code->n_pool; i++)
-        if (code->pool[i].kind == kind && code->pool[i].value == value) return code->pool[i].offset;
+    if (2 * code->n_pool >= d->n_pool_slots) grow_pool_slots(d);
+    int *slot = pool_slot(d, kind, value);
+    if (*slot) return code->pool[*slot - 1].offset;
     gi_grow(code->pool, code->n_pool, code->cap_pool);
     uint32_t at = d->pool_next;
+    *slot = code->n_pool + 1;
     code->pool[code->n_pool++] = (PoolRow){kind, value, at};
     d->pool_next += pool_is_wide(kind) ? ROW64 : ROW32;
     return at;
@@ -701,6 +720,7 @@ bool decode_function(EmuModule *mod, int index, int first_block, uint32_t shared
     }
     ptx_liveness_free(d.live);
     ptx_cfg_free(d.cfg);
+    free(d.pool_slot);
     free(d.cost);
     free(d.is_repeat);
     free(d.n_reads);

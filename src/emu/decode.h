@@ -33,6 +33,7 @@ typedef struct Decoder {
     PtxCfg *cfg;
     PtxLiveness *live;
     uint32_t pool_first, pool_next;
+    int *pool_slot, n_pool_slots; /* hash of the code's pool: index + 1, 0 when free */
     uint32_t reg32, reg64; /* offsets of the row areas; predicates begin at 0 */
     uint32_t tmp32[4], tmp64[4], tmp_p[4], trash32, trash64, trash_p;
     uint32_t *var_offset; /* of func->vars: in local frame, shared memory or parameter area */
