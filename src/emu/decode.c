@@ -721,6 +721,9 @@ bool decode_function(EmuModule *mod, int index, int first_block, uint32_t shared
     ptx_liveness_free(d.live);
     ptx_cfg_free(d.cfg);
     free(d.pool_slot);
+    free(d.readers.first);
+    free(d.readers.at);
+    free(d.readers.compared);
     free(d.cost);
     free(d.is_repeat);
     free(d.n_reads);

@@ -22,6 +22,14 @@ typedef struct LocalArray { /* in the function's stack frame; see locals.c */
     bool is_depot; /* all arrays together: the address that theirs are made from */
 } LocalArray;
 
+enum { MOST_COPIES = 4 }; /* that a loaded value is followed through */
+
+/* The instructions that read register r: at[first[r]] … at[first[r + 1] - 1]; see decode_memory.c. */
+typedef struct Readers {
+    int *first, *at;
+    uint8_t (*compared)[MOST_COPIES + 1]; /* by register and copies: 0 unknown, 1 yes, 2 no */
+} Readers;
+
 typedef struct Decoder {
     Emu *emu;
     EmuModule *mod;
@@ -46,6 +54,7 @@ typedef struct Decoder {
     bool *shows_bits;     /* per register: something reads it that would show which NaN it is */
     uint32_t *alias;      /* per register: the constant row it stands for, or 0 */
     int shared_base;      /* register: base of this block's last load of shared memory; -1: none */
+    Readers readers;      /* found when first asked for */
     bool has_cas;         /* somewhere in it is a compare-and-swap */
     bool is_free;         /* the instruction's results are all such, and it has no guard */
     int *array_of;        /* per register: the local array in which its address lies (locals.c) */

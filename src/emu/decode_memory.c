@@ -330,14 +330,38 @@ static bool reads_register(const PtxOperand *op, int reg) {
     return reads;
 }
 
-/* Does nothing come of a register but comparisons, of it or of what it was copied to? */
-static bool only_compared(const Decoder *d, int reg, int depth) {
-    for (int i = 0; i < d->func->n_code; i++) {
-        const PtxInstr *in = &d->func->code[i];
-        bool reads = false;
-        for (int k = 0; k < in->n_args && !reads; k++)
-            reads = !ptx_is_dest(in, k) && reads_register(&in->args[k], reg);
-        if (!reads || ptx_is(in, "setp")) continue;
+/* Counts the registers that an operand of instruction i reads, while there is no list; then lists i
+** for each. */
+static void add_reader(Readers *r, const PtxOperand *op, int i) {
+    if (op->kind == PTX_OP_REG && r->at) r->at[r->first[op->reg + 1]++] = i;
+    else if (op->kind == PTX_OP_REG) r->first[op->reg + 2]++;
+    for (int k = 0; k < op->n_elems; k++) add_reader(r, &op->elems[k], i);
+}
+
+static void add_readers(Readers *r, const PtxFunc *f) {
+    for (int i = 0; i < f->n_code; i++)
+        for (int k = 0; k < f->code[i].n_args; k++)
+            if (!ptx_is_dest(&f->code[i], k)) add_reader(r, &f->code[i].args[k], i);
+}
+
+static void find_readers(Decoder *d) {
+    const PtxFunc *f = d->func;
+    Readers *r = &d->readers;
+    r->first = gi_alloc(((size_t)f->n_regs + 2) * sizeof(int));
+    r->compared = gi_alloc((size_t)f->n_regs * sizeof *r->compared);
+    add_readers(r, f);
+    for (int k = 0; k < f->n_regs; k++) r->first[k + 2] += r->first[k + 1];
+    r->at = gi_alloc((size_t)r->first[f->n_regs + 1] * sizeof(int) + 1);
+    add_readers(r, f);
+}
+
+static bool only_compared(Decoder *d, int reg, int depth);
+
+static bool find_compared(Decoder *d, int reg, int depth) {
+    const Readers *r = &d->readers;
+    for (int i = r->first[reg]; i < r->first[reg + 1]; i++) {
+        const PtxInstr *in = &d->func->code[r->at[i]];
+        if (ptx_is(in, "setp")) continue;
         const PtxOperand *to = &in->args[0];
         if (!ptx_is(in, "mov cvt and") || to->kind != PTX_OP_REG || depth == 0) return false;
         if (to->reg != reg && !only_compared(d, to->reg, depth - 1)) return false;
@@ -345,8 +369,18 @@ static bool only_compared(const Decoder *d, int reg, int depth) {
     return true;
 }
 
-static bool is_compared(const Decoder *d, const PtxOperand *loaded) {
-    return loaded->kind == PTX_OP_REG && only_compared(d, loaded->reg, 4);
+/* Does nothing come of a register but comparisons, of it or of what it was copied to, by so many
+** copies at most? Found out once. */
+static bool only_compared(Decoder *d, int reg, int depth) {
+    uint8_t *known = &d->readers.compared[reg][depth];
+    if (*known == 0) *known = find_compared(d, reg, depth) ? 1 : 2;
+    return *known == 1;
+}
+
+static bool is_compared(Decoder *d, const PtxOperand *loaded) {
+    if (loaded->kind != PTX_OP_REG) return false;
+    if (d->readers.first == NULL) find_readers(d);
+    return only_compared(d, loaded->reg, MOST_COPIES);
 }
 
 /* Is a register copied to another, by so many moves at most? */
