@@ -14,6 +14,7 @@
 typedef struct Known { /* a value and what it is computed from */
     uint64_t key;
     int value;
+    int *slot;
 } Known;
 
 typedef struct Numbering {
@@ -23,6 +24,8 @@ typedef struct Numbering {
     int n_dirty, cap_dirty;
     Known *known;
     int n_known, cap_known;
+    int *slot; /* a hash table of positions in known, from 1 on */
+    uint64_t n_slots; /* a power of two */
     int next; /* the next new number */
 } Numbering;
 
@@ -86,10 +89,12 @@ static void set_results(Numbering *n, const PtxInstr *in, int first) {
     if (first + given > n->next) n->next = first + given;
 }
 
-static const Known *find(const Numbering *n, uint64_t key) {
-    for (int i = n->n_known - 1; i >= 0; i--)
-        if (n->known[i].key == key) return &n->known[i];
-    return NULL;
+/* Returns the slot of a key, or the empty one where it belongs. */
+static int *find(const Numbering *n, uint64_t key) {
+    for (uint64_t at = key;; at++) {
+        int *slot = &n->slot[at & (n->n_slots - 1)];
+        if (*slot == 0 || n->known[*slot - 1].key == key) return slot;
+    }
 }
 
 static bool is_load(const PtxInstr *in) {
@@ -111,13 +116,15 @@ static bool visit(Numbering *n, const PtxInstr *in) {
         return false;
     }
     uint64_t key = key_of(n, in);
-    const Known *known = find(n, key);
-    if (known == NULL) {
+    int *slot = find(n, key);
+    bool is_known = *slot > 0;
+    if (!is_known) {
         gi_grow(n->known, n->n_known, n->cap_known);
-        n->known[n->n_known++] = (Known){key, n->next};
+        n->known[n->n_known++] = (Known){key, n->next, slot};
+        *slot = n->n_known;
     }
-    set_results(n, in, known && !is_load(in) ? known->value : n->next);
-    return known != NULL;
+    set_results(n, in, is_known && !is_load(in) ? n->known[*slot - 1].value : n->next);
+    return is_known;
 }
 
 static void forget(Numbering *n) {
@@ -125,18 +132,21 @@ static void forget(Numbering *n) {
         int reg = n->dirty[--n->n_dirty];
         n->value[reg] = reg;
     }
-    n->n_known = 0;
+    while (n->n_known > 0) *n->known[--n->n_known].slot = 0;
     n->next = n->f->n_regs;
 }
 
 void repeats_find(const PtxFunc *f, const PtxCfg *cfg, bool *repeat) {
     Numbering n = {.f = f, .value = gi_alloc((size_t)(f->n_regs + 1) * sizeof(int))};
     for (int r = 0; r < f->n_regs; r++) n.value[r] = r;
+    for (n.n_slots = 16; n.n_slots < 2 * (uint64_t)f->n_code;) n.n_slots *= 2;
+    n.slot = gi_alloc(n.n_slots * sizeof(int));
     for (int b = 0; b < cfg->n_blocks; b++) {
         forget(&n);
         for (int i = cfg->first[b]; i < cfg->first[b + 1]; i++) repeat[i] = visit(&n, &f->code[i]);
     }
     free(n.value);
     free(n.dirty);
+    free(n.slot);
     free(n.known);
 }
