@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "grammar/grammar.h"
+#include "source/source.h"
 
 #define CLASS "gilua.grammar"
 
@@ -84,6 +85,7 @@ static int parse(lua_State *L) {
     }
     *box = grammar_parse(source.data ? source.data : "", source.len, &o, &err);
     gi_buf_free(&source);
+    if (bind_interrupted) return bind_interrupt(L);
     return *box ? 1 : bind_failed(L, &err);
 }
 
@@ -452,6 +454,7 @@ void bind_grammar(lua_State *L) {
         {"read", read_bnf, "gi.grammar.read(bnf) -> g | nil, message, code",
          "A grammar from the BNF text that tostring(g) gave."},
         {NULL, NULL, NULL, NULL}};
+    source_stop_when(&bind_interrupted);
     bind_class(L, CLASS, "grammar:", methods, meta);
     lua_newtable(L);
     bind_rows(L, "grammar.", rows);

@@ -32,7 +32,7 @@ static int push_tokens(lua_State *L, int text, int from, int to, int line) {
     lua_setiuservalue(L, -2, 1);
     b->text = lua_tostring(L, text);
     source_tokens(b->text, from, to, line, &b->tokens);
-    return 1;
+    return bind_interrupted ? bind_interrupt(L) : 1;
 }
 
 static int tokens(lua_State *L) {

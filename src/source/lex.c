@@ -221,7 +221,14 @@ static int step(Lexer *l, int i) {
     return found(l, TOK_PUNCT, i, punct_end(l, i));
 }
 
+static const volatile int *stop_when;
+
+void source_stop_when(const volatile int *raised) {
+    stop_when = raised;
+}
+
 bool lex_next(Lexer *l, Token *out) {
+    if (stop_when && *stop_when) return gi_fail(l->err, "interrupted", "interrupted");
     found(l, TOK_END, l->to, l->to);
     while (l->at < l->to && l->token.kind == TOK_END) {
         int after = step(l, l->at);

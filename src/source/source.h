@@ -40,6 +40,10 @@ typedef struct SourceTokens {
     int n, cap;
 } SourceTokens;
 
+/* Reading tokens stops as soon as *raised is not 0: grammar_parse fails ("interrupted"), and
+** source_tokens gives those before. */
+void source_stop_when(const volatile int *raised);
+
 /* The tokens of text[from, to), whose byte `from` stands on `line`. A directive is one token only
 ** where `from` begins a line: what is within one is read by beginning behind its '#'. */
 void source_tokens(const char *text, int from, int to, int line, SourceTokens *out);

@@ -1,6 +1,7 @@
 /* grammar_refuse.c - illegal genes are refused, and the message says why. */
 #include "grammar_kernel.h"
 
+#include "source/source.h"
 #include "tap.h"
 
 static const struct { const char *gene, *message; } cases[] = {
@@ -89,6 +90,26 @@ static void check_before_loop(const Grammar *g) {
     genome_free(&genome);
 }
 
+/* A raised flag ends reading, and one that is lowered lets it go on. */
+static void check_stop(void) {
+    static const char text[] = "__global__ void k(float *x) { x[0] = 1; }\n";
+    const GrammarOptions o = {.file = "k.cu"};
+    volatile int raised = 1;
+    gi_err err = {0};
+    SourceTokens t;
+    source_stop_when(&raised);
+    ok(grammar_parse(text, strlen(text), &o, &err) == NULL, "a source is not read when stopped");
+    is_str(err.code, "interrupted", "why");
+    grammar_tokens(text, 0, (int)strlen(text), 1, &t);
+    is_int(t.n, 0, "no tokens when stopped");
+    source_tokens_free(&t);
+    raised = 0;
+    Grammar *g = grammar_parse(text, strlen(text), &o, NULL);
+    ok(g != NULL, "read when the flag is lowered");
+    grammar_free(g);
+    source_stop_when(NULL);
+}
+
 int main(void) {
     Grammar *g = kernel_grammar(false);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -101,5 +122,6 @@ int main(void) {
     check_before_loop(g);
     check_scopes();
     grammar_free(g);
+    check_stop();
     return tap_done();
 }
