@@ -448,5 +448,6 @@ bool ptx_is_open(const PtxFunc *f, int i) {
     PtxLeaves l;
     ptx_leaves(&in, &l);
     if (l.n < 0 || l.n_writes < 0) return false;
+    if (in.target >= 0 || in.n_targets > 0) return false; /* odd opcodes have labels, too */
     return !ptx_is(&in, "bra brx ret exit trap brkpt") && !of_call(f, &in);
 }
