@@ -35,6 +35,8 @@ tap.case("numbers in a launch", function()
   is("k<<<(n + 255) / 256, 256>>>(x, n);", "k<<<(n + 511) / 512, 512>>>(x, n);")
   is("k<<<n / 256 + 1, 256>>>(x, n);", "k<<<n / 512 + 1, 512>>>(x, n);")
   is("k<<<16, 256>>>(x, n);", "k<<<8, 512>>>(x, n);")
+  is("k<<<1, 256>>>(x, n);", "k<<<1, 512>>>(x, n);")
+  is("k<<<1, 256>>>(x, n);", "k<<<4, 64>>>(x, n);", { block_size_x = 64 })
   is("k<<<ceil(n / 256.0), 256>>>(x, n);", "k<<<ceil(n / 512.0), 512>>>(x, n);")
   is("k<<<dim3((n + 255) / 256), dim3(256)>>>(x, n);",
     "k<<<dim3((n + 511) / 512), dim3(512)>>>(x, n);")
@@ -51,6 +53,7 @@ tap.case("a grid of which nobody knows what it was made for keeps as many thread
   is("k<<<(n + 100) / 256, 256>>>(x, n);", "k<<<(((n + 100) / 256) * 4 + 2) / 3, 192>>>(x, n);",
     { block_size_x = 192 })
   is("k<<<ceil(n / 200.0), 256>>>(x, n);", "k<<<((int)(ceil(n / 200.0)) + 1) / 2, 512>>>(x, n);")
+  is("k<<<n / 256.0, 256>>>(x, n);", "k<<<((int)(n / 256.0) + 1) / 2, 512>>>(x, n);")
   is("int b = n / 256; if (n % 256) b++; k<<<b, 256>>>(x, n);",
     "int b = n / 256; if (n % 256) b++; k<<<(b + 1) / 2, 512>>>(x, n);")
 end)
@@ -73,6 +76,12 @@ tap.case("definitions that the launches alone see", function()
   local two = "auto g = (n + %d) / %d; k<<<g, %d>>>(x); k<<<g, %d>>>(x + n);"
   tap.is(edited(FUNCTION:format(two:format(255, 256, 256, 256))),
     FUNCTION:format(two:format(511, 512, 512, 512)) .. " 2 0", "which two launches share")
+end)
+
+tap.case("a definition that another launch of the kernel divides by otherwise", function()
+  local text = FUNCTION:format "const int T = 256; k<<<%s>>>(x, n); k<<<%s>>>(x, h);"
+  tap.is(edited(text:format("(n + T - 1) / T, T", "h / T, T")),
+    text:format("(n + 512 - 1) / 512, 512", "(h / T + 1) / 2, 512") .. " 2 0", "stays")
 end)
 
 tap.case("what anything else sees stays as it is", function()

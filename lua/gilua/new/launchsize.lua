@@ -7,6 +7,7 @@
 -- the grid is made of. Any other grid is scaled, (grid * 256 + 511) / 512, which is right for all.
 -- A launch whose block is not known is left to the person.
 
+local arithmetic = require "gilua.base.arithmetic"
 local csource = require "gilua.new.csource"
 local expression = require "gilua.problem.expression"
 local hostvalue = require "gilua.new.hostvalue"
@@ -75,6 +76,17 @@ local function state_of(o, texts)
   return { texts = texts, cone = cone, host = host, want = o.want }
 end
 
+-- Three sides of a grid or block as C makes whole numbers of them; nil where one is not known.
+local function dimensions(host, text)
+  local list, xyz = host:sides(text), { 1, 1, 1 }
+  for d, part in ipairs(#list <= 3 and list or { "" }) do
+    local v = host:value(part)
+    xyz[d] = v and arithmetic.truncated(v)
+    if not xyz[d] or xyz[d] <= 0 then return nil end
+  end
+  return xyz
+end
+
 -- With other values of names.
 local function under(host, given, compute)
   local known = host.known
@@ -92,7 +104,7 @@ local function is_made(host, text, depth)
   if not next(inner) then return false end
   local given = {}
   for name in pairs(inner) do given[name] = 1000 end
-  return under(host, given, function() return host:dimensions(text) end) ~= nil
+  return under(host, given, function() return dimensions(host, text) end) ~= nil
 end
 
 -- The names that a text is made of, down to those that nothing else says.
@@ -158,17 +170,17 @@ end
 -- known now that was. Then whether enough are known.
 local function shapes(was, state, k)
   local now, list = state.cone.sites[k].launch, {}
-  for i, given in ipairs(was.values) do
+  for _, given in ipairs(was.values) do
     local function shape(host, launch)
       return under(host, given, function()
-        return { grid = host:dimensions(launch.grid), block = host:dimensions(launch.block) }
+        return { grid = dimensions(host, launch.grid), block = dimensions(host, launch.block) }
       end)
     end
     local a = shape(was.host, was.launch)
     local b = a.grid and a.block and now and shape(state.host, now)
     if a.grid and a.block then
       if not (b and b.grid and b.block) then return nil end
-      list[#list + 1] = { was = a, now = b, is_real = i == 1 }
+      list[#list + 1] = { was = a, now = b }
     end
   end
   return list, list[1] and #list >= math.min(LEAST_TRIALS, #was.values)
@@ -180,43 +192,44 @@ local function is_alike(blocks, each, others, other_each)
     < math.min(blocks * each, others * other_each)
 end
 
--- Are there just enough of others for what the blocks had?
-local function is_covered(blocks, each, others, other_each)
-  return others == (blocks * each + other_each - 1) // other_each
+-- Does a side of a launch's grid stand for as many elements as before? A grid that is the same
+-- number for all values does not show what it was made for: that has to have all threads.
+local function is_side_meant(list, want, d)
+  local least, most, covers = math.huge, 0, true
+  for _, one in ipairs(list) do
+    local each = want.per_block(one.was.block, false)[d]
+    local other = want.per_block(one.now.block, true)[d]
+    local n, m = one.was.grid[d], one.now.grid[d]
+    if not is_alike(n, each, m, other) then return false end
+    least, most = math.min(least, n), math.max(most, n)
+    covers = covers and n * each <= m * other
+  end
+  return least < most or covers
 end
 
 -- Has a launch the block that it is to have now, and a grid that goes with it?
-local function is_meant(was, state, k, fits)
+local function is_meant(was, state, k)
   local list, is_known = shapes(was, state, k)
-  for _, one in ipairs(list or {}) do
-    local want, a, b = state.want, one.was, one.now
-    local each, other = want.per_block(a.block, false), want.per_block(b.block, true)
-    for d = 1, 3 do
-      if b.block[d] ~= (want.block[d] or a.block[d])
-        or not fits(a.grid[d], each[d], b.grid[d], other[d]) then return false end
+  for d = 1, list and is_known and 3 or 0 do
+    for _, one in ipairs(list) do
+      if one.now.block[d] ~= (state.want.block[d] or one.was.block[d]) then return false end
     end
+    if not is_side_meant(list, state.want, d) then return false end
   end
   return list ~= nil and is_known
 end
 
--- Has a launch the grid that it had, and the block but where that is to be another?
-local function has_its_grid(was, state, k)
-  local list, is_known = shapes(was, state, k)
-  for _, one in ipairs(list or {}) do
-    for d = 1, 3 do
-      if one.was.grid[d] ~= one.now.grid[d] then return false end
-    end
-  end
-  return list ~= nil and is_known
-end
-
+-- Has a launch the grid and the block that it had?
 local function is_untouched(was, state, k)
-  for _, one in ipairs(shapes(was, state, k) or {}) do
+  local list, is_known = shapes(was, state, k)
+  for _, one in ipairs(list or {}) do
     for d = 1, 3 do
-      if one.was.block[d] ~= one.now.block[d] then return false end
+      if one.was.grid[d] ~= one.now.grid[d] or one.was.block[d] ~= one.now.block[d] then
+        return false
+      end
     end
   end
-  return has_its_grid(was, state, k)
+  return list ~= nil and is_known
 end
 
 --------------------------------------------------------------------------------------------------
@@ -410,7 +423,7 @@ end
 local function are_others_right(old, state, k)
   for i, was in ipairs(old) do
     if i ~= k and not (was.launch and (is_untouched(was, state, i)
-        or is_meant(was, state, i, is_alike))) then return false end
+        or is_meant(was, state, i))) then return false end
   end
   return true
 end
@@ -421,7 +434,7 @@ local function sized_blindly(o, state, was, site)
   if o.is_moved or state.is_moved then return nil end
   local new = with_edits(o, state, at_launch(state, was, site, "scaled") or {})
   local now = new.cone.sites[was.k].launch
-  local block = now and new.host:dimensions(now.block)
+  local block = now and dimensions(new.host, now.block)
   for d = 1, 3 do
     if not block or block[d] ~= was.new_block[d] then return nil end
   end
@@ -431,15 +444,14 @@ end
 -- The state in which a launch has its size; nil where nobody knows how.
 local function sized(o, old, state, k)
   local was, site = old[k], state.cone.sites[k]
-  if is_meant(was, state, k, is_alike) then return state end
+  if is_meant(was, state, k) then return state end
   local list = shapes(was, state, k)
   if list and not list[1] then return sized_blindly(o, state, was, site) end
-  local scales = has_its_grid(was, state, k)
   for _, way in ipairs(WAYS) do
     local how, what = way[1], way[2]
-    local edits = (what ~= "scaled" or scales) and how(state, was, site, what)
+    local edits = how(state, was, site, what)
     local new = edits and with_edits(o, state, edits)
-    if new and is_meant(was, new, k, what == "scaled" and is_covered or is_alike)
+    if new and is_meant(was, new, k)
       and (how == at_launch or are_others_right(old, new, k)) then
       new.is_moved = state.is_moved or how == in_place
       return new
@@ -459,7 +471,7 @@ local function sized_together(o, old, state)
     end
     local new = is_right and with_edits(o, state, edits)
     for k in ipairs(new and old or {}) do
-      is_right = is_right and is_meant(old[k], new, k, is_alike)
+      is_right = is_right and is_meant(old[k], new, k)
     end
     if new and is_right then return new end
   end
@@ -489,7 +501,7 @@ end
 local function note_old(state, k, want)
   local site, host = state.cone.sites[k], state.host
   local launch = site.grid and site.block and site.launch
-  local block = launch and host:dimensions(launch.block)
+  local block = launch and dimensions(host, launch.block)
   if not block then return {} end
   local was = { k = k, launch = launch, host = host, block = block, new_block = {},
     changes = {}, each = want.per_block(block, false), is_fixed = true }
