@@ -70,8 +70,11 @@ tap.case("definitions that the launches alone see", function()
   is("dim3 b(16, 16), g((w + b.x - 1) / b.x, (h + b.y - 1) / b.y); k<<<g, b>>>(x);",
     "dim3 b(32, 8), g((w + b.x - 1) / b.x, (h + b.y - 1) / b.y); k<<<g, b>>>(x);", WIDE, TILE)
   is("dim3 b; b.x = 16; b.y = 16; dim3 g; g.x = w / b.x; g.y = h / 16; k<<<g, b>>>(x);",
-    "dim3 b; b.x = 32; b.y = 8; dim3 g; g.x = (w / b.x + 1) / 2; g.y = (h / 16) * 2; "
-    .. "k<<<g, b>>>(x);",
+    "dim3 b; b.x = 16; b.y = 16; dim3 g; g.x = w / b.x; g.y = h / 16; "
+    .. "k<<<dim3((g.x + 1) / 2, g.y * 2, g.z), dim3(32, 8)>>>(x);",
+    WIDE, TILE)
+  is("int t = 8192, r = t / 128; k<<<dim3(w / 16, r / 16), dim3(16, 16)>>>(x);",
+    "int t = 8192, r = t / 128; k<<<dim3((w / 16 + 1) / 2, (r / 16) * 2), dim3(32, 8)>>>(x);",
     WIDE, TILE)
   local two = "auto g = (n + %d) / %d; k<<<g, %d>>>(x); k<<<g, %d>>>(x + n);"
   tap.is(edited(FUNCTION:format(two:format(255, 256, 256, 256))),

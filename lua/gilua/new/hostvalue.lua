@@ -256,17 +256,27 @@ local function variable(host, name, text)
   return not host.counted[name] and value or nil
 end
 
+local SIDES = { "x", "y", "z" }
+
+-- The sides of a dim3, with those that are set one by one; nil where one is not known.
+local function sides_of(host, name)
+  local xyz = host.dims[name] and host:dimensions(host.dims[name]) or not host.dims[name] and {}
+  local sides = {}
+  for d, side in ipairs(xyz and SIDES or {}) do
+    local text = (host.dim_sides[name] or {})[side]
+    sides[side] = text and M.of(host, text) or not text and (xyz[d] or 1) or nil
+    if not sides[side] then return nil end
+  end
+  return xyz and sides or nil
+end
+
 -- What a name stands for: a function, a dim3's sizes, a number; else what has members.
 local function look_up(host, name, names)
   if host.functions[name] then return macro(host, name, names) end
   local computes = hostfunction.of(host, name)
   if computes then return computing(host, computes, names) end
   if FUNCTIONS[name] then return FUNCTIONS[name] end
-  local dim = host.dims[name]
-  if dim then
-    local xyz = host:dimensions(dim)
-    return xyz and { x = xyz[1], y = xyz[2], z = xyz[3] }
-  end
+  if host.dims[name] or next(host.dim_sides[name] or {}) then return sides_of(host, name) end
   local text = host.definitions[name]
   if text then return variable(host, name, text) end
   return CONSTANTS[name] or members(host, names)

@@ -21,7 +21,7 @@ local SIDES = { "x", "y", "z" }
 local MOST_SITES = 32 -- launches of a kernel: of each the host's code is read several times
 local MOST_DEPTH = 6 -- names made of names
 local LEAST_TRIALS = 8
-local TRIALS = 40
+local TRIALS = 60
 
 ---@class LaunchSize what launches are to be
 ---@field block (integer|false)[] the sides that change: what to
@@ -98,6 +98,15 @@ end
 
 local leaves
 
+-- The texts that a dim3 is made of; nil of what is none.
+local function texts_of_dim3(host, name)
+  local sides = host.dim_sides[name]
+  if not (host.dims[name] or sides) then return nil end
+  local list = { host.dims[name] }
+  for _, side in ipairs(SIDES) do list[#list + 1] = sides and sides[side] or nil end
+  return list
+end
+
 -- Is a name's value made of others that may have any?
 local function is_made(host, text, depth)
   local inner = depth > 0 and leaves(host, text, {}, depth - 1) or {}
@@ -107,17 +116,26 @@ local function is_made(host, text, depth)
   return under(host, given, function() return dimensions(host, text) end) ~= nil
 end
 
+-- Does the name at a token stand for a number: no function, type, object or side of a dim3?
+local function is_number(host, t, i)
+  local behind = t[i + 1]
+  return t:kind(i) == "name" and behind ~= "(" and behind ~= "::" and behind ~= "->"
+    and behind ~= "." and not (t[i - 1] == "." and texts_of_dim3(host, t[i - 2]))
+    and not hostvalue.CASTS[t[i]] and not host.SIZES[t[i]] and t[i] ~= "sizeof"
+end
+
 -- The names that a text is made of, down to those that nothing else says.
 function leaves(host, text, found, depth)
   local t <close> = csource.tokens(text)
   for i = 1, #t do
-    local is_value = t:kind(i) == "name" and t[i + 1] ~= "(" and t[i + 1] ~= "::"
-      and t[i + 1] ~= "->" and (t[i + 1] ~= "." or host.dims[t[i]]) and not hostvalue.CASTS[t[i]]
-      and not host.SIZES[t[i]] and t[i] ~= "sizeof"
-    local text_of = is_value and (host.dims[t[i]] or host.definitions[t[i]])
-    if text_of and is_made(host, text_of, depth) then
-      leaves(host, text_of, found, depth - 1)
-    elseif is_value and not host.dims[t[i]] then
+    local of_dim3 = t:kind(i) == "name" and t[i - 1] ~= "." and texts_of_dim3(host, t[i])
+    local made_of = not of_dim3 and is_number(host, t, i) and host.definitions[t[i]]
+    for _, one in ipairs(of_dim3 and depth > 0 and of_dim3 or {}) do
+      leaves(host, one, found, depth - 1)
+    end
+    if made_of and is_made(host, made_of, depth) then
+      leaves(host, made_of, found, depth - 1)
+    elseif not of_dim3 and is_number(host, t, i) then
       found[t[i]] = true
     end
   end
@@ -151,7 +169,8 @@ local function trials(host, launch, sizes)
     if not is_constant(host, name) then names[#names + 1] = name end
   end
   table.sort(names)
-  local numbers = { 1, 2, 100, 1000, 923, 1024, 4096, 12345, 65537, 1000003 }
+  local numbers = { 1, 2, 100, 1000, 923, 1024, 4096, 8191, 12345, 40000, 65537, 99999, 250000,
+    300007, 524288, 777777, 1000003, 1048576, 2000001, 3000000 }
   for _, n in ipairs(sizes) do
     for _, more in ipairs { n - 1, n, n + 1, 3 * n, 5 * n + 7, 2 * n - 1 } do
       if more > 0 then numbers[#numbers + 1] = more end
