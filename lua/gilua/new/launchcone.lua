@@ -228,6 +228,17 @@ function M.of(texts, kernel)
   return self
 end
 
+--- Has a range a name that launches of the kernel alone see, so that it may be made of an edit?
+---@param range LaunchRange
+---@return boolean
+function M:has_own(range)
+  for i = range[1], range[2] do
+    local name = range.t:kind(i) == "name" and range.t[i - 1] ~= "."
+    if name and self.own[own_of(self, range, i)] then return true end
+  end
+  return false
+end
+
 --- Where a side of a grid or a block is written: in place, or in a definition of its own; nil where
 --- that is no place of its own, as of what is a dim3.
 ---@param range LaunchRange

@@ -388,6 +388,7 @@ local function in_place(state, was, site, way)
     end
     if way ~= "follows" and is_other(was, d) then
       local place = place_of(site.grid, d)
+      if place and way == "scaled" and state.cone:has_own(place) then return nil end
       local text = place and side_of(state, was, site, way, d, source(state, place), {})
       if not text or not put(edits, place, text) then return nil end
     end
