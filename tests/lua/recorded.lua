@@ -115,10 +115,10 @@ tap.case("launches as transformations want them", function()
 
   local files, _, launched = gi.backport.files(gi.kept.of(problem), "T:launched<12>(grid.x*3)")
   tap.has(files[1].text, "scale<<<8 * 3, 64>>>", "the program's launch is changed")
-  tap.is(launched.done .. " " .. launched.left, "1 0", "and no other")
+  tap.is(launched.done .. " " .. #launched.left, "1 0", "and no other")
   files, _, launched = gi.backport.files(gi.kept.of(problem), "T:launched<18>(grid.x*3)")
   tap.has(files[1].text, "scale<<<8, 64>>>", "of a kernel that the file does not launch")
-  tap.is(launched.done .. " " .. launched.left, "0 1", "a person is told")
+  tap.is(launched.done .. " " .. #launched.left, "0 1", "a person is told")
 end)
 
 tap.case("the checked run", function()

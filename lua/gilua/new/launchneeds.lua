@@ -122,7 +122,8 @@ end
 ---@return string[] sentences
 function M.of(problem, farm, case, genome)
   local t = problem.definition.kernel_table and problem.definition.kernel_table.table
-  if not t or not t.made_from or problem.is_ptx then return {} end
+  local of_recorded = problem.definition.recorded and problem.definition.made_from
+  if not (t and t.made_from or of_recorded) or problem.is_ptx then return {} end
   local launched, params = launched_in(problem, genome)
   if launched and launched.done + #launched.left > 0 then
     local list = {}
@@ -132,7 +133,7 @@ function M.of(problem, farm, case, genome)
     end
     return list
   end
-  return { of_settings(problem, farm, case, genome) }
+  return { t and of_settings(problem, farm, case, genome) }
 end
 
 return M
