@@ -467,6 +467,39 @@ static int expression(lua_State *L) {
     return 1;
 }
 
+/* A list's next item: what was found, { first, last, kind, NAME = { first, last }, … }. */
+static void push_match(lua_State *L, const Source *s, const SourceMatch *m) {
+    push_node(L, s, m->node);
+    for (int i = 0; i < m->n; i++) {
+        lua_createtable(L, 0, 2);
+        set_token(L, "first", m->part[i].first);
+        set_int(L, "last", m->part[i].last + 1);
+        lua_setfield(L, -2, m->part[i].name + strspn(m->part[i].name, "$"));
+    }
+}
+
+/* s:find(pattern) */
+static int find(lua_State *L) {
+    const Source *s = check_source(L);
+    size_t len;
+    const char *text = luaL_checklstring(L, 2, &len);
+    luaL_argcheck(L, len < 10000, 2, "a pattern of ten thousand bytes");
+    gi_err err = {0};
+    SourcePattern pattern;
+    SourceMatch m;
+    int count = 0;
+    Source *owned = bind_new(L, CLASS, sizeof *owned, 0); /* freed with the userdata */
+    if (!source_pattern(text, (int)len, &pattern, &err)) return bind_misuse(L, &err);
+    *owned = pattern.source;
+    lua_newtable(L);
+    for (int i = 0; i < s->n_node; i++) {
+        if (!source_match(&pattern, s, i, &m)) continue;
+        push_match(L, s, &m);
+        lua_rawseti(L, -2, ++count);
+    }
+    return 1;
+}
+
 static int type_words(lua_State *L) {
     const char *word;
     lua_newtable(L);
@@ -492,6 +525,10 @@ void bind_source(lua_State *L) {
         {"types", types, "source:types() -> table",
          "The names that the text declares as types: the words that one stands for, or { open, "
          "close } of its braces, or true."},
+        {"find", find, "source:find(pattern) -> list",
+         "The places that a pattern of C++ describes, each { kind, first, last, NAME = { first, "
+         "last }, … }: `$NAME` stands for an expression or a statement, `$$NAME` for the rest of a "
+         "list."},
         {"expression", expression, "source:expression() -> tree | nil",
          "The text as one expression."},
         {NULL, NULL, NULL, NULL}};

@@ -85,12 +85,9 @@ static void read_body(Reader *r, int node, int open) {
     inner.stop = match_of(r, open);
     inner.why = NULL;
     int body = read_block(&inner, open);
-    if (body >= 0) {
-        adopt(r, node, body, ROLE_BODY);
-        return;
-    }
-    unread(r, n_node, n_decl);
-    if (r->s->node[node].why) return;
+    if (body < 0) unread(r, n_node, n_decl);
+    adopt(r, node, body, ROLE_BODY);
+    if (inner.why == NULL || r->s->node[node].why) return;
     r->s->node[node].why = inner.why;
     r->s->node[node].why_at = inner.why_at;
 }
@@ -190,7 +187,13 @@ static int read_plain(Reader *r, int first, int end, int parent) {
         return end + 1;
     }
     unread(r, n_node, n_decl);
-    return unknown_item(r, first, end, parent, inner.why ? inner.why : "no declaration");
+    const char *why = inner.why;
+    int why_at, tree = why ? -1 : try_expression(r, from, end - 1, false, &why, &why_at);
+    if (tree < 0) return unknown_item(r, first, end, parent, why);
+    node = node_new(r, SRC_EXPRESSION, first, end); /* a macro, or the text of a function's part */
+    adopt(r, node, tree, ROLE_TREE);
+    adopt(r, parent, node, ROLE_ITEM);
+    return end + 1;
 }
 
 /* The struct, class, union or enum of an item that defines one; -1. */

@@ -78,6 +78,7 @@ int read_alias(Reader *r, int first, int word, int end);
 
 /* statement.c: the block at '{'; -1 and why where its statements cannot be told apart. */
 int read_block(Reader *r, int open);
+int read_one_statement(Reader *r, int i, int stop);
 
 /* item.c */
 void read_file(Reader *r);

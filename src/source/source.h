@@ -181,4 +181,29 @@ int source_read_expression(Source *s);
 /* "call", "for", …, as Lua has it. */
 const char *source_kind_name(SourceKind kind);
 
+/* ---- places by patterns of the language itself ---- */
+
+enum { SOURCE_PARTS = 16 };
+
+/* `$kernel<<<$grid, $block>>>($$args)`: see find.c. Its text must outlive it. */
+typedef struct SourcePattern {
+    Source source;
+    int root;
+} SourcePattern;
+
+typedef struct SourceMatch {
+    int node;
+    struct {
+        const char *name; /* "$grid", as long as the pattern lives */
+        int first, last;  /* tokens of the text; last < first: none */
+    } part[SOURCE_PARTS];
+    int n;
+} SourceMatch;
+
+/* False ("usage") where the pattern is neither an expression nor a statement. Freed by freeing its
+** source. */
+bool source_pattern(const char *text, int len, SourcePattern *out, gi_err *err);
+/* Is the node what the pattern says? A pattern has at most SOURCE_PARTS names. */
+bool source_match(const SourcePattern *p, const Source *s, int node, SourceMatch *out);
+
 #endif

@@ -1,7 +1,7 @@
 /* statement.c - the statements of a function. ISO C++17 [stmt.stmt].
 **
 ** What is not understood within a statement's bounds makes that statement unknown. Where not even
-** these can be told (an `#if` parts an `if` from its statement) the whole body has no tree.
+** these can be told (an `#if` parts an `if` from its statement) the function has a reason, too.
 */
 #include "source/reader.h"
 
@@ -241,14 +241,38 @@ static int read_statement(Reader *r, int i, int stop) {
     return s;
 }
 
+int read_one_statement(Reader *r, int i, int stop) {
+    return read_statement(r, i, stop);
+}
+
+/* What begins at `at` and cannot be told apart from what follows: unknown, up to its ';' or to what
+** cannot be of it. The reader goes on behind it; `why` stays. */
+static int recover(Reader *r, int at, int stop) {
+    int last = at;
+    bool whole = is(r, at, ";");
+    while (!whole && last < stop && !is_kind(r, last + 1, TOK_DIRECTIVE)) {
+        last = past(r, last) <= stop && match_of(r, last) > last ? match_of(r, last) : last;
+        whole = is(r, last, ";") || last >= stop || is(r, last + 1, "}");
+        if (!whole && !is_kind(r, last + 1, TOK_DIRECTIVE)) last++;
+    }
+    int s = node_new(r, SRC_UNKNOWN, at, last);
+    not_known(r, s, r->why, r->why_at);
+    return s;
+}
+
 int read_block(Reader *r, int open) {
     int close = match_of(r, open);
     r->at = open;
     if (close < 0 || close > r->stop) return fail(r, "a block without its '}'");
     int s = node_new(r, SRC_BLOCK, open, close);
     for (int at = open + 1; at < close;) {
+        int n_node = r->s->n_node, n_decl = r->s->n_decl, deep = r->deep;
         int child = read_statement(r, at, close - 1);
-        if (child < 0) return -1;
+        if (child < 0 || r->s->node[child].last >= close) {
+            unread(r, n_node, n_decl);
+            r->deep = deep;
+            child = recover(r, at, close - 1);
+        }
         adopt(r, s, child, ROLE_ITEM);
         at = r->s->node[child].last + 1;
     }

@@ -24,6 +24,15 @@ tap.case("grids in the usual forms", function()
     .. " k<<<(n / 2) < 264 ? (n / 2) : 264, t>>>(c); 2 0", "all of a kernel's, and no other's")
 end)
 
+tap.case("a kernel's name in other words", function()
+  for _, name in ipairs { "k<A<B>>", "ns::k", "::k", "ns::k<T, (N + 1)>" } do
+    tap.is(edited(name .. "<<<n / 9, t>>>(a);", "grid.x*2"), name
+      .. "<<<(n / 9) * 2, t>>>(a); 1 0", name)
+  end
+  tap.is(edited("void f() {\n#if A\n if (x)\n#endif\n k<<<n / 9, t>>>(a); }", "grid.x*2"),
+    "void f() {\n#if A\n if (x)\n#endif\n k<<<(n / 9) * 2, t>>>(a); } 1 0", "between #if")
+end)
+
 tap.case("blocks", function()
   tap.is(edited("k<<<g, 4, 0, s>>>(a);", "block.x==4 block.x*8"), "k<<<g, 4 * 8, 0, s>>>(a); 1 0",
     "a number, and a grid that stays")

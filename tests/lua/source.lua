@@ -181,4 +181,40 @@ int main() { return 0; }
   tap.ok(types.P.open and types.Q.open and types.T == true, "and their braces")
 end)
 
+-- What a pattern finds: "kind: NAME=words …" of each place.
+local function found(text, pattern)
+  local t, list = gi.grammar.tokens(text), {}
+  for i, m in ipairs(gi.grammar.source(text):find(pattern)) do
+    local parts = {}
+    for name, of in pairs(m) do
+      if type(of) == "table" then parts[#parts + 1] = name .. "=" .. t:text(of.first, of.last) end
+    end
+    table.sort(parts)
+    list[i] = m.kind .. ": " .. table.concat(parts, " ")
+  end
+  return table.concat(list, "; ")
+end
+
+tap.case("places by a pattern of the language", function()
+  local launches = "int main() { k<T, 3><<<dim3(n / 2), 256, 0, s>>>(a, b + 1); "
+    .. "auto e = [&] { j<<<(1), 2>>>(); }; k2<A<B>><<<g, b>>>(x); }"
+  tap.is(found(launches, "$k<<<$g, $b>>>($$a)"),
+    "launch: a= b=2 g=(1) k=j; launch: a=x b=b g=g k=k2<A<B>>", "launches, in a lambda too")
+  tap.is(found(launches, "$k<<<$g, $b, $$more>>>($x, $y)"),
+    "launch: b=256 g=dim3(n / 2) k=k<T, 3> more=0, s x=a y=b + 1", "with so many arguments")
+  local body = "void f() { if (x) y = g(x, x); for (int i = 0; i < n; i++) { y = g(x, (y)); } }"
+  tap.is(found(body, "g($a, $a)"), "call: a=x", "the same twice")
+  tap.is(found(body, "g(x, y)"), "call: ", "parentheses make no difference")
+  tap.is(found(body, "for ($i; $t; $s) $b"),
+    "for: b={ y = g(x, (y)); } i=int i = 0; s=i++ t=i < n", "a loop")
+  tap.is(found(body, "$y = g($$a);"), "expression: a=x, x y=y; expression: a=x, (y) y=y",
+    "statements")
+  tap.is(found("void f() {\n#if A\n if (x)\n#endif\n k<<<1, 2>>>(a); }", "$k<<<$g, $b>>>($$a)"),
+    "launch: a=a b=2 g=1 k=k", "in a body that cannot be told apart")
+  local ok, why = pcall(found, "x", "int $x = 3;")
+  tap.has(not ok and why, "`int $x = 3;` is not understood: it declares a name", "a name")
+  ok, why = pcall(found, "x", "f(")
+  tap.has(not ok and why, "the pattern `f(` is not understood", "nor what is no C++")
+end)
+
 tap.done()
