@@ -420,9 +420,35 @@ static int globals(lua_State *L) {
     for (int i = 0; i < s->n_node; i++) {
         if (s->node[i].kind != SRC_DECLARATION || !is_free(s, i)) continue;
         for (int c = s->node[i].child; c >= 0; c = s->node[c].next) {
+            if (s->decl[s->node[c].decl].function) continue;
             push_declared(L, s, c);
             lua_rawseti(L, -2, ++count);
         }
+    }
+    return 1;
+}
+
+/* s:declarations() */
+static int declarations(lua_State *L) {
+    const Source *s = check_source(L);
+    lua_newtable(L);
+    for (int i = 0; i < s->n_decl; i++) {
+        push_declared(L, s, s->decl[i].node);
+        lua_rawseti(L, -2, i + 1);
+    }
+    return 1;
+}
+
+/* s:unknown() */
+static int unknown(lua_State *L) {
+    const Source *s = check_source(L);
+    int count = 0;
+    lua_newtable(L);
+    for (int i = 0; i < s->n_node; i++) {
+        if (s->node[i].why == NULL || s->node[i].kind == SRC_FUNCTION) continue;
+        push_node(L, s, i);
+        set_why(L, &s->node[i]);
+        lua_rawseti(L, -2, ++count);
     }
     return 1;
 }
@@ -521,7 +547,11 @@ void bind_source(lua_State *L) {
         {"body", body, "source:body(node) -> statement, statements | nil",
          "The tree of a function's body, and its statements in the order in which they begin."},
         {"globals", globals, "source:globals() -> list",
-         "What is declared outside of functions and types."},
+         "Variables that are declared outside of functions and types."},
+        {"declarations", declarations, "source:declarations() -> list",
+         "Every name that the text declares, parameters and members too."},
+        {"unknown", unknown, "source:unknown() -> list",
+         "What is not understood, or not wholly: { kind, first, last, why, why_at }."},
         {"types", types, "source:types() -> table",
          "The names that the text declares as types: the words that one stands for, or { open, "
          "close } of its braces, or true."},

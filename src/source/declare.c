@@ -231,12 +231,35 @@ static int past_value(const Reader *r, int i, int stop) {
     return i < stop ? i : stop;
 }
 
+/* Are the words between '(' and ')' parameters, so that the name of `node` is a function's? They are
+** its declarations then. `Foo x(3)` has none. */
+static bool is_prototype(Reader *r, int open, int node) {
+    int n_node = r->s->n_node, n_decl = r->s->n_decl, close = match_of(r, open);
+    Reader inner = *r;
+    inner.why = NULL;
+    bool type = is_class(r, open + 1, WORD_TYPE | WORD_OF_FILE | WORD_STORAGE) &&
+                !is(r, open + 2, "(") && !is(r, open + 2, "{");
+    if (close == open + 1) return true;
+    if (close < 0 || !type) return false;
+    SourceNode before = r->s->node[node];
+    if (read_parameters(&inner, open, close, node, ROLE_PARAM)) return true;
+    unread(r, n_node, n_decl);
+    if (before.tail >= 0) r->s->node[before.tail].next = -1;
+    r->s->node[node] = before;
+    return false;
+}
+
 /* What the name of `node` begins with, at i; behind it. */
 static int read_initial(Reader *r, int i, int stop, int node) {
     const char *why = NULL;
     int why_at = i;
     if (is(r, i, ":")) return past_value(r, i, stop); /* the bits of a field */
     if (!is(r, i, "=") && !is(r, i, "(") && !is(r, i, "{")) return i;
+    if (is(r, i, "(") && is_prototype(r, i, node)) {
+        r->s->decl[r->s->node[node].decl].function = true;
+        not_known(r, node, "a function's declaration", i);
+        return past(r, i);
+    }
     int from = is(r, i, "=") ? i + 1 : i, behind = past_value(r, from, stop);
     int tree = try_expression(r, from, behind - 1, true, &why, &why_at);
     r->s->decl[r->s->node[node].decl].init_at = i;

@@ -81,14 +81,14 @@ typedef enum SourceKind {
     SRC_CONTINUE,
     SRC_GOTO,
     SRC_LABEL,
-    SRC_CASE,
+    SRC_CASE, /* TREE where it is understood */
     SRC_TYPE,      /* typedef, using, namespace a = b, static_assert: `token` is another name of the
                       words [open, close] */
     SRC_EMPTY,
     SRC_DIRECTIVE,
     SRC_UNKNOWN,   /* nothing is known of it; `why` */
     /* names, and what holds them */
-    SRC_DECLARED,  /* EXTENTs, INIT; see SourceDecl */
+    SRC_DECLARED,  /* EXTENTs, INIT, a function's PARAMs; see SourceDecl */
     SRC_FUNCTION,  /* TPARAMs, PARAMs, BODY; `token` is its name */
     SRC_NAMESPACE, /* ITEMs; extern "C" { … } too */
     SRC_CLASS,     /* ITEMs between [open, close]; `token` is its name or its keyword */
@@ -131,7 +131,8 @@ typedef struct SourceDecl {
     int scope, scope_last; /* tokens between which the name means it */
     int init_at;          /* '=', '(' or '{' of what it begins with; -1 */
     bool parameter;
-    bool reference, rows, function, bound; /* (*z)[4]; (*f)(int); auto [x, y] */
+    bool reference, rows, bound; /* rows: (*z)[4]; bound: auto [x, y] */
+    bool function;               /* f(int), (*f)(int) */
     bool is_const, target_const, is_static, is_extern, is_volatile, shared, constant, restricted;
     bool constexpr_;
 } SourceDecl;

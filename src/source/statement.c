@@ -192,9 +192,13 @@ static int read_do(Reader *r, int i, int stop) {
 }
 
 static int read_case(Reader *r, int i, int stop) {
-    for (int k = i; k <= stop && !is(r, k, ";") && !is(r, k, "{") && !is(r, k, "}"); k++)
-        if (is(r, k, ":")) return node_new(r, SRC_CASE, i, k);
-    return fail(r, "a case without its ':'");
+    const char *why;
+    int why_at, k = i;
+    while (k <= stop && !is(r, k, ":") && !is(r, k, ";") && !is(r, k, "{") && !is(r, k, "}")) k++;
+    if (k > stop || !is(r, k, ":")) return fail(r, "a case without its ':'");
+    int s = node_new(r, SRC_CASE, i, k);
+    if (k > i + 1) adopt(r, s, try_expression(r, i + 1, k - 1, false, &why, &why_at), ROLE_TREE);
+    return s;
 }
 
 /* ---- any ---- */
