@@ -75,6 +75,10 @@ static void add_word(luaL_Buffer *b, const Source *s, int i) {
 /* Tokens [from, to], with one blank where anything parts two of them, or with nothing. */
 static void push_words(lua_State *L, const Source *s, int from, int to, bool blanks) {
     luaL_Buffer b;
+    if (from == to && s->word[from] >= 0) {
+        lua_pushstring(L, source_word(s, from));
+        return;
+    }
     luaL_buffinit(L, &b);
     for (int i = from; i <= to; i++) {
         const SourceToken *t = &s->tokens.v[i];
@@ -439,6 +443,35 @@ static int declarations(lua_State *L) {
     return 1;
 }
 
+/* s:words() */
+static int words(lua_State *L) {
+    static const char *const kinds[] = {
+        [TOK_NAME] = "name", [TOK_NUMBER] = "number", [TOK_STRING] = "string",
+        [TOK_CHAR] = "char", [TOK_PUNCT] = "punct",   [TOK_DIRECTIVE] = "directive",
+        [TOK_BAD] = "bad",
+    };
+    static const char *const lists[] = {"kind", "match", "line", "first", "last"};
+    const Source *s = check_source(L);
+    lua_settop(L, 1);
+    lua_createtable(L, s->tokens.n, 5); /* 2: the words; 3 to 7: lists */
+    for (int k = 0; k < 5; k++) lua_createtable(L, s->tokens.n, 0);
+    for (int i = 0; i < s->tokens.n; i++) {
+        const SourceToken *t = &s->tokens.v[i];
+        const lua_Integer numbers[] = {t->match + 1, t->line, t->start + 1, t->end};
+        push_words(L, s, i, i, false);
+        lua_rawseti(L, 2, i + 1);
+        lua_pushstring(L, kinds[t->kind]);
+        lua_rawseti(L, 3, i + 1);
+        for (int k = 0; k < 4; k++) {
+            if (k == 0 && t->match < 0) continue;
+            lua_pushinteger(L, numbers[k]);
+            lua_rawseti(L, 4 + k, i + 1);
+        }
+    }
+    for (int k = 5; k > 0; k--) lua_setfield(L, 2, lists[k - 1]);
+    return 1;
+}
+
 /* s:unknown() */
 static int unknown(lua_State *L) {
     const Source *s = check_source(L);
@@ -552,6 +585,9 @@ void bind_source(lua_State *L) {
          "Every name that the text declares, parameters and members too."},
         {"unknown", unknown, "source:unknown() -> list",
          "What is not understood, or not wholly: { kind, first, last, why, why_at }."},
+        {"words", words, "source:words() -> table",
+         "The words of all tokens, and by the same numbers its lists kind, match, line, first and "
+         "last: see gi.grammar.tokens."},
         {"types", types, "source:types() -> table",
          "The names that the text declares as types: the words that one stands for, or { open, "
          "close } of its braces, or true."},

@@ -168,16 +168,12 @@ end
 -- ---- words ----------------------------------------------------------------------------------
 
 local function read_words(kernel)
-  local t = core.grammar.tokens(kernel.text)
-  local words = { kind = {}, match = {}, line = {} }
-  kernel.first, kernel.last = {}, {}
-  for i = 1, #t do
-    words[i], words.kind[i], words.match[i], words.line[i] = t[i], t:kind(i), t:match(i), t:line(i)
-    kernel.first[i], kernel.last[i] = t:first(i), t:last(i)
-  end
-  function words.directive(i) return t:inside(i)[1] end
-  kernel.words, kernel.tokens, kernel.source_tree = words, t, core.grammar.source(kernel.text)
+  kernel.source_tree = core.grammar.source(kernel.text)
+  kernel.tokens = core.grammar.tokens(kernel.text)
+  local words = kernel.source_tree:words()
+  function words.directive(i) return kernel.tokens:inside(i)[1] end
   words.types = kernel.source_tree:types()
+  kernel.words, kernel.first, kernel.last = words, words.first, words.last
 end
 
 local CHANGES = {}
