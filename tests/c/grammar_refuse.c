@@ -100,7 +100,7 @@ static void check_stop(void) {
     source_stop_when(&raised);
     ok(grammar_parse(text, strlen(text), &o, &err) == NULL, "a source is not read when stopped");
     ok(strstr(err.message, "interrupted") != NULL, "and says that it was interrupted");
-    grammar_tokens(text, 0, (int)strlen(text), 1, &t);
+    source_tokens(text, 0, (int)strlen(text), 1, &t);
     is_int(t.n, 0, "no tokens when stopped");
     source_tokens_free(&t);
     raised = 0;
