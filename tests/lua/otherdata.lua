@@ -247,11 +247,10 @@ tap.case("a race at the full size alone", function()
   tap.is(data.wrong, 0, "one with large arrays is not run")
   tap.has(otherdata.unchecked(data), "nothing races or fails at its full size alone, where the "
     .. "checks did not run (2048 threads with the arguments of size 104857600: not run: its arrays "
-    .. "take more than 64 MB)", "and a promise")
+    .. "take more than 256 MB)", "and a promise")
 end)
 
-tap.case("where the full size takes too long, fewer threads have its arguments", function()
-  local p = problem_of([[
+local LONG = [[
 extern "C" __global__ void k(int *y, int rows)
 {
     __shared__ int s[64];
@@ -261,13 +260,28 @@ extern "C" __global__ void k(int *y, int rows)
     if (rows < 90000) __syncthreads();
     __syncthreads();
     y[blockIdx.x * blockDim.x + threadIdx.x] = s[63 - threadIdx.x];
+    for (int r = 0; r < %s; r++) sum += r * rows / 3;
+    y[blockIdx.x * blockDim.x + threadIdx.x] += sum == 7;
 }
-]], [[size = 1000000, block_size_x = 64, checked_size = 128, args = {
+]]
+local LONG_TABLE = [[size = 1000000, block_size_x = 64, checked_size = 128, args = {
   { name = "y", type = "i32", count = "size_x / 64 * 64 + 64", role = "out" },
-  { name = "rows", type = "i32", value = "size_x" } }]])
-  local data = found(p, "<_kernel.cu_8>")
-  tap.is(on(data, "128 threads with the arguments of size 1000000"), "wrong", "where rows is large")
+  { name = "rows", type = "i32", value = "size_x" } }]]
+
+tap.case("where the full size takes too long, fewer threads have its arguments", function()
+  local function of(rounds, genome)
+    return found(problem_of(LONG:format(rounds), LONG_TABLE), genome)
+  end
+  local part = "128 threads with the arguments of size 1000000"
+  local data = of("0", "<_kernel.cu_8>")
+  tap.is(on(data, part), "wrong", "where rows is large")
   tap.is(otherdata.unchecked(data), nil, "so that it was checked there")
+  tap.is(on(of("rows", "<_kernel.cu_8>"), part), "wrong", "as long as its instructions last")
+  data = of("rows", "T:unroll<11>(2)")
+  local verdict, why = on(data, part)
+  tap.is(verdict, "not told", "one that nobody runs to its end")
+  tap.has(why, "did nothing wrong, and no more were run", "says how far")
+  tap.is(otherdata.unchecked(data), nil, "and promises nothing")
 end)
 
 local COUNT = [[

@@ -387,14 +387,15 @@ function operations.examine(m)
   local judge = replayer.runner(problem, device_called "emu")
   judge:use(case)
   local found = { name = case.name, largest = judge:largest(), verdicts = {} }
-  local budget, loop_limit = m.case.budget or 0, nil
+  local budget, loop_limit = m.case.checked_budget or m.case.budget or 0, nil
   for i, kernel in ipairs(m.kernels) do
     local verdict = i == 1
       and judge:check_first(kernel.code, kernel.values, budget, kernel.guarded)
       or judge:check(kernel.code, kernel.values, budget, kernel.guarded, loop_limit)
     found.verdicts[i] = judge:examined(verdict)
     if i == 1 then
-      budget = math.max((verdict.instructions or 0) * m.factor, m.least)
+      budget = verdict.status == "timeout" and budget
+        or math.max((verdict.instructions or 0) * m.factor, m.least)
       loop_limit = verdict.loop_limit
     end
   end

@@ -22,7 +22,8 @@ local RUNS = 3 -- of a case: for its reference, of the kernel as it is, of the g
 local MOST_INSTRUCTIONS = 400 * 1000 * 1000 -- of warps in all of them: half a minute of checks
 local LEAST_CASES = 6 -- however long they take
 local MOST_FULL = 10 * 1000 * 1000 -- the same of one run at the full size: some two seconds
-local MOST_BYTES = 1 << 26 -- of a case's arrays at the full size
+local MOST_PLAIN = 20 * MOST_FULL -- of the reference's, which no check slows down
+local MOST_BYTES = 1 << 28 -- of a case's arrays at the full size
 local DIMENSIONS = { "x", "y", "z" }
 
 ---@class OtherData
@@ -184,15 +185,16 @@ local function bytes_of(problem, spec)
 end
 
 -- The case of the problem's full size, which has branches and blocks of its own; where that takes
--- too long, of the small case's threads with the arguments of the full size. nil where the small
--- case is of the full size; `refused` where both have too large arrays.
-local function full_case(problem, instructions, seed)
+-- too long (is_part), of the small case's threads with the arguments of the full size. nil where
+-- the small case is of the full size; `refused` where both have too large arrays.
+local function full_case(problem, instructions, seed, is_part)
   local full = tablecase.sizes(problem.definition.kernel_table.table.size)
   local small = tablecase.sizes(problem.checked_case.size)
   if product(full) == product(small) then return nil end
   local case = { data = "size " .. table.concat(full, "x"), is_full = true,
-    spec = { seed = seed, size = full, budget = MOST_FULL } }
-  if instructions * (product(full) / product(small)) > MOST_FULL then
+    spec = { seed = seed, size = full, budget = MOST_PLAIN, checked_budget = MOST_FULL } }
+  case.is_part = is_part or instructions * (product(full) / product(small)) > MOST_FULL
+  if case.is_part then
     case.data = ("%d threads with the arguments of %s"):format(product(small), case.data)
     case.spec.size, case.spec.values = small, arguments_at(problem, full, small)
   end
@@ -203,12 +205,12 @@ local function full_case(problem, instructions, seed)
 end
 
 --- What a winner promises of its full size, where no check could run there: a sentence. nil where
---- one did, or where the small case is of that size.
+--- one did, as long as its instructions lasted, or where the small case is of that size.
 ---@param data? OtherData
 ---@return string?
 function M.unchecked(data)
   for _, row in ipairs(data and data.rows or {}) do
-    if row.is_full and row.verdict == "not told" then
+    if row.is_full and row.verdict == "not told" and not row.has_begun then
       return ("that nothing races or fails at its full size alone, where the checks did not run "
         .. "(%s: %s)"):format(row.data, row.why)
     end
@@ -287,10 +289,27 @@ local function wrong(problem, spec, found)
       or ("largest error %.3g"):format(m.max_error))
 end
 
+-- Of a full size on which the kernel as it is used its instructions up and did nothing wrong: the
+-- verdict on the other, why, and whether it did the same. nil of any other case.
+local function begun(case, found)
+  local own, m = (found.verdicts or {})[1], (found.verdicts or {})[2]
+  if not case.is_full or not m or own.status ~= "timeout" then return nil end
+  if m.status == "ok" or m.status == "timeout" then
+    return "not told", ("its first %s warp instructions did nothing wrong, and no more were run")
+      :format(progress.grouped(MOST_FULL)), true
+  end
+  return "wrong", first_line(m.message or m.status), false
+end
+
 ---@return OtherRow
 local function row_of(problem, case, found)
   local row = { data = case.data, case = found.name or case.data, spec = case.spec,
                 is_full = case.is_full, verdict = "right" }
+  local verdict, why, has_begun = begun(case, found)
+  if verdict then
+    row.verdict, row.why, row.has_begun = verdict, why, has_begun
+    return row
+  end
   row.why = untold(problem, case.spec, found)
   if row.why then
     row.verdict = "not told"
@@ -358,6 +377,19 @@ local function not_run(case, why)
            verdict = "not told", why = why }
 end
 
+-- The row of the full size; where that is too long for its instructions, of a part of its threads.
+local function full_row(problem, farm, text, instructions, seed)
+  local case, row = full_case(problem, instructions, seed), nil
+  while case do
+    if case.refused then return row or not_run(case, case.refused) end
+    local found = rows_on(problem, farm, text, { case })[1]
+    row = row and row.has_begun and found.verdict == "not told" and row or found
+    local is_last = row.verdict ~= "not told" or case.is_part
+    case = not is_last and full_case(problem, instructions, seed, true) or nil
+  end
+  return row
+end
+
 -- The cases that there is time for, evenly over all; the others as rows that say so.
 local function affordable(cases, instructions)
   local most = math.max(LEAST_CASES, MOST_INSTRUCTIONS // (RUNS * math.max(instructions, 1)))
@@ -379,11 +411,9 @@ function M.of(problem, farm, text, seed)
   local cases, fixed = M.cases(problem, text, { seed = seed or 1,
     budget = instructions > 0 and instructions * MOST_TIMES or nil })
   local some, rest = affordable(cases, instructions)
-  local full = full_case(problem, instructions, seed or 1)
-  if full and not full.refused then some[#some + 1] = full end
   local rows = rows_on(problem, farm, text, some)
   if #rest == 0 then rows = taken_apart(problem, farm, text, rows) end
-  if full and full.refused then rest[#rest + 1] = not_run(full, full.refused) end
+  rest[#rest + 1] = full_row(problem, farm, text, instructions, seed or 1)
   table.move(rest, 1, #rest, #rows + 1, rows)
   return { rows = rows, right = #with_verdict(rows, "right"), wrong = #with_verdict(rows, "wrong"),
            fixed = fixed }
