@@ -1,10 +1,10 @@
---- expression: an expression of CUDA C as a tree, from the words of a text.
+--- expression: an expression of CUDA C as a tree, as gi.grammar.source reads it.
 --
 -- A node is { kind, first, last (token numbers, with the parentheses around it), … }:
 --
 --   name    text, token                a name, with its qualifiers: x, std::min; its last word
 --   number  text, token                also strings, characters, sizeof(…): what never changes
---   call    callee, args               f(a, b); float(x); f<3>(x); f<3>{}
+--   call    callee, args, makes        f(a, b); f<3>(x); makes: float(x), T{x} of a type T
 --   index   a, index                   a[i]
 --   member  a, name, arrow             a.x, a->x
 --   unary   op, a                      - + ! ~ * & ++ --
@@ -15,7 +15,8 @@
 --   cast    type, a                    (int)x, static_cast<int>(x)
 --   list    items                      { 1, 2 }
 --
--- What is not understood (lambdas, new, GNU's statement expressions) has no tree: nil.
+-- What is not understood (lambdas, launches, new, statement expressions) has no tree: nil.
+-- The statement or the declared name that it is of says why.
 
 local core = require "gilua.core"
 local settings = require "gilua.base.settings"

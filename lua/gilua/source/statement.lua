@@ -1,12 +1,12 @@
---- statement: the body of a function of CUDA C as a tree of statements.
+--- statement: the body of a function of CUDA C as a tree of statements (gi.grammar.source).
 --
 -- A statement is { kind, first, last (token numbers), parent, … }:
 --
 --   block        body (a list), what stands between { and }
 --   for          init (a statement or nil), condition, step (trees or nil), body (a statement)
 --   while, do    condition, body
---   if           condition, body, otherwise (a statement or nil)
---   switch       condition, body
+--   if           init, condition, body, otherwise (statements or nil)
+--   switch       init, condition, body
 --   declaration  declared: a list, see below
 --   expression   tree
 --   return       tree or nil
@@ -16,7 +16,11 @@
 --
 -- A declared name is { name, token, type (its words, without those of storage), pointer (stars),
 -- reference, rows (a pointer to arrays), const, shared, static, extents (trees; false where one is
--- not understood), init (a tree or nil), unknown_init, first, last, statement }.
+-- not understood), init (a tree or nil), unknown_init, first, last, statement, scope_first and
+-- scope_last (the tokens between which the name means it) }.
+--
+-- Of what is not understood, or not wholly, `why` says the reason and `why_at` the token: also of
+-- an `unknown_header`, and of what a return gives (`unknown`).
 --
 -- A body whose blocks cannot be told (a #if parts an `if` from its statement) has no tree.
 

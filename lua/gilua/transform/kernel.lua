@@ -33,7 +33,8 @@
 --
 -- A function: { name, kind = "kernel" | "device", is_entry, line, last_line, params, body (a
 -- statement; nil where it is not understood), statements (all, by where they begin), loops,
--- variables (name -> list of declarations), addressed (name -> true: a pointer may lead there) }.
+-- variables (name -> list of declarations), addressed (name -> true: a pointer may lead there),
+-- tparams (declarations), why and why_at (the reason and the token where it has no body) }.
 -- Statements are those of gilua.source.statement, expressions those of
 -- gilua.source.expression, effects those of gilua.facts.effects, edits those of
 -- gilua.transform.edit.
