@@ -153,7 +153,8 @@ bool decode_call(Decoder *d) {
     if (!call_params(d, rets, f.ret, f.ret_size) || !call_params(d, args, f.arg, f.arg_size))
         return false;
     const PtxOperand *last = k < in->n_args ? &in->args[k] : NULL;
-    if (k + 1 < in->n_args || !same_as_declared(d, callee, rets, args, last)) return false;
+    if (k + 1 < in->n_args) return decode_fail(d, "the call has operands too many");
+    if (!same_as_declared(d, callee, rets, args, last)) return false;
     if (callee && !callee->has_body) return call_provided(d, callee, &f);
     emit(d, OP_CALL, 0, 0, 0, 0, 0)->imm = (uint64_t)d->code->n_call - 1;
     if (f.func < 0) emit(d, OP_JOIN, 0, 0, 0, 0, 0); /* lanes with different callees meet here */

@@ -101,8 +101,9 @@ static bool decode_barrier(Decoder *d) {
     if (kind >= BAR_RED_POPC &&
         (in->n_args < 3 || !dest(d, &in->args[k++], kind == BAR_RED_POPC ? 'w' : 'p', &result)))
         return in->n_args < 3 ? decode_unknown(d) : false;
-    if (k < in->n_args) fixed = in->args[k].kind == PTX_OP_IMM;
-    if (k >= in->n_args || !source(d, &in->args[k++], 'w', 0, &id)) return false;
+    if (k >= in->n_args) return decode_unknown(d);
+    fixed = in->args[k].kind == PTX_OP_IMM;
+    if (!source(d, &in->args[k++], 'w', 0, &id)) return false;
     int last = in->n_args - (kind >= BAR_RED_POPC);
     count = id;
     if (k < last) {

@@ -83,7 +83,7 @@ static bool params_fit(const EmuModule *mod, const Code *code, gi_err *why) {
 }
 
 static void decode_or_refuse(EmuModule *mod, int index, int first_block, uint32_t shared_base) {
-    gi_err why;
+    gi_err why = {0};
     const PtxFunc *f = mod->code[index].func;
     bool clusters = f->directives && (strstr(f->directives, ".explicitcluster") ||
                                       strstr(f->directives, ".reqnctapercluster"));
