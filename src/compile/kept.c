@@ -186,11 +186,16 @@ static void tell_date(Reading *r, const char *path) {
                     (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
 }
 
-/* A folder in which headers are looked for, or a file that is put before the source. */
+/* Does an option put a header before the source, which is looked for in the options' folders? */
+static bool puts_before(const char *option) {
+    return strncmp(option, "--pre-include", 13) == 0 || strncmp(option, "-include", 8) == 0;
+}
+
+/* A folder in which headers are looked for; nothing is kept with a header put before the source. */
 static void read_option(Reading *r, const char *option) {
     struct stat st;
     const char *path = place_of_option(option, r->own);
-    r->done = r->done && !is_unsure(option);
+    r->done = r->done && !is_unsure(option) && !puts_before(option);
     gi_buf_addf(&r->told, "%s\n", path ? "-I" : option);
     if (path == NULL || stat(path, &st) != 0) return;
     if (S_ISDIR(st.st_mode)) read_folder(r, path, true);

@@ -124,7 +124,7 @@ local function compile_as(result)
   end
 end
 
--- The folder where a run's command was typed; nil where its archive does not tell.
+-- The folder where a run's command was typed; nil where its archive does not tell, or it is here.
 local function begun_in(dir)
   local path = dir .. "/" .. gi.history.FILE
   if not lfs.attributes(path) then return nil end
@@ -133,7 +133,7 @@ local function begun_in(dir)
     local row = archive:last_run()
     return runpath.meant(gi.json.decode(row.command).folder, dir)
   end)
-  return told and folder or nil
+  return told and folder ~= lfs.currentdir() and folder or nil
 end
 
 --- What a run found.
