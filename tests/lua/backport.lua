@@ -287,6 +287,54 @@ tap.case("from another folder than the run began in", function()
   tap.is(gi.backport.file(kept, ""), text, "the compiler finds the problem's headers")
 end)
 
+tap.case("a launch of whose grid something is asked", function()
+  local text = [[
+__global__ void k(float *y, const float *x, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    int f = blockIdx.z;
+    if (i < n) y[f * n + i] = x[i];
+}
+int main(int argc, char **argv)
+{
+    float *x, *y;
+    int m = atoi(argv[1]), filters = 30, layers = 32;
+%s
+}
+]]
+  local function is(launches, done, left, want, why)
+    local problem = place_of({}, text:format(launches))
+    local genome
+    for _, kind in ipairs(problem.grammar:transformations()) do
+      for _, place in ipairs(kind.name == "merge" and kind.places or {}) do
+        genome = place.gene:match "^T:merge<%d+>%(z,4%)$" or genome
+      end
+    end
+    local files, _, launched = gi.backport.files(gi.kept.of(problem), genome)
+    tap.is(("%d %d"):format(launched.done, #launched.left), done .. " " .. left, why)
+    tap.has(left > 0 and gi.launchneeds.place(launched.left[1]) or files[1].text, want, why)
+    return table.concat(gi.promises.open(problem, genome), "; ")
+  end
+  local function call(z, x)
+    return ("k<<<dim3(%s, 1, %s), 64>>>(x, y, 9);"):format(x or "2", z)
+  end
+  local function written(z, x) return call(("(%s + 3) / 4"):format(z), x) end
+  local open = is(call "layers", 1, 0, written "layers", "is written where the code keeps it")
+  tap.is(open:match "a multiple.*", nil, "and promises nothing of it")
+  tap.has(is(call "m", 1, 0, written "m", "and where nobody knows"),
+    "a multiple of 4 blocks in z, and how many blocks line 11 launches is not known", "is marked")
+  local place = "line 11 of user.cu, `%s`"
+  tap.has(is(call "filters", 0, 1, place:format(call "filters"), "not where it breaks that"),
+    "a multiple of 4 blocks in z, but line 11 launches 2 x 1 x 30", "which the promise says")
+  is(call("filters", "m"), 0, 1, place:format(call("filters", "m")), "nor with others unknown")
+  is(call("layers", "m"), 1, 0, written("layers", "m"), "is, where that side keeps it")
+  is(call "layers" .. "\n" .. call "30", 0, 2, place:format(call "layers"),
+    "no launch where one breaks it")
+  is("dim3 g(2, 1, filters);\nk<<<g, 64>>>(x, y, 9);", 0, 1, "k<<<g, 64>>>", "of a dim3, too")
+  is("#ifdef NONE\n" .. call "layers" .. "\n#endif\n" .. call "layers", 0, 2, "layers",
+    "nor what the compiler leaves out and nobody can ask")
+end)
+
 tap.case("what cannot be put back is a sentence", function()
   local text = assert(tap.read "tests/own/saxpy.cu")
   local problem, path = place_of({ "saxpy" }, text)

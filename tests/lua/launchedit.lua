@@ -67,6 +67,9 @@ tap.case("a grid that has to be what it is", function()
     tap.is(edited(text, two), text .. " 0 1", what)
   end
   tap.is(edited("k<<<1, 1>>>(a);", "grid.x%4"), "k<<<1, 1>>>(a); 0 1", "a multiple")
+  local new, done = launchedit.edited("k<<<n, 1>>>(a);", "k", "grid.x%4 grid.x/4", true)
+  tap.is(new .. done, "k<<<dim3((dim3(n).x + 3) / 4, dim3(n).y, dim3(n).z), 1>>>(a);1",
+    "is written where the host's code was asked")
 end)
 
 tap.case("what may be a dim3 or a number", function()

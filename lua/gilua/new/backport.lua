@@ -13,6 +13,7 @@ local launchsites = require "gilua.new.launchsites"
 local launchsize = require "gilua.new.launchsize"
 local luadata = require "gilua.base.luadata"
 local partsof = require "gilua.new.parts"
+local promises = require "gilua.new.promises"
 local genomes = require "gilua.search.genome"
 local gi = require "gilua"
 local fail = require "gilua.base.fail"
@@ -199,14 +200,26 @@ local function is_moved(kept, params)
   return false
 end
 
+-- The line of a launch in the user's file as it is, above which the changed one may have more. It
+-- is known by its rank, for a change of the kernel leaves the launches.
+local function old_line(file, site)
+  local now <close> = csource.tokens(file.text)
+  local old <close> = csource.tokens(file.old)
+  local list, was = launchsites.of(now, site.kernel), launchsites.of(old, site.kernel)
+  for i, one in ipairs(#list == #was and list or {}) do
+    if one.line == site.line then return was[i].line end
+  end
+  return site.line
+end
+
 -- Notes a launch that is not written, once.
 local function left_at(launched, file, site)
-  local name = file.path:match "[^/]*$"
+  local name, line = file.path:match "[^/]*$", old_line(file, site)
   for _, one in ipairs(launched.left) do
-    if one.line == site.line and one.file == name then return end
+    if one.line == line and one.file == name then return end
   end
   local text = site.t:text(site.name, math.min(site.name + MOST_SHOWN, #site.t))
-  table.insert(launched.left, { line = site.line, file = name,
+  table.insert(launched.left, { line = line, file = name,
     text = text:match "^[^;\n]+;?" })
 end
 
@@ -232,13 +245,26 @@ local function sized(kept, program, files, params, launched)
   launched.size = done + #left > 0 and want or nil
 end
 
+-- Has the host's code all launches of a kernel that the files have, and shows it none whose grid
+-- cannot have what is asked of it? Not of a recording, whose launches are those of one run.
+local function is_kept(program, files, kernel, wanted)
+  if not program then return false end
+  local texts, sites = {}, 0
+  for i, file in ipairs(files) do
+    local t <close> = csource.tokens(file.text)
+    texts[i], sites = file.text, sites + #launchsites.of(t, kernel)
+  end
+  local host = reader_of(program, files)(texts)
+  return sites == #host:every_launch(kernel) and not promises.breaks(host, kernel, wanted)
+end
+
 -- Changes the launches as transformations want them.
-local function changed(kept, files, launch, launched)
+local function changed(kept, program, files, launch, launched)
   local of = launches.kernels(launch)
   local function change(kernel, wanted)
-    local found = 0
+    local found, is_asked = 0, is_kept(program, files, kernel, wanted)
     for _, file in ipairs(files) do
-      local text, done, left = launchedit.edited(file.text, kernel, wanted)
+      local text, done, left = launchedit.edited(file.text, kernel, wanted, is_asked)
       file.text, launched.done, found = text, launched.done + done, found + done + #left
       for _, site in ipairs(left) do left_at(launched, file, site) end
     end
@@ -258,7 +284,7 @@ local function with_winners_launches(kept, files, params)
   local program = kept.made_from and not kept.recorded and program_of(kept)
   local all = program and with_launches(program, files, kept.kernel:match "[%w_]*$") or files
   if program then sized(kept, program, all, params, launched) end
-  if launch then changed(kept, all, launch, launched) end
+  if launch then changed(kept, program, all, launch, launched) end
   local list = table.move(files, 1, #files, 1, {})
   for i = #files + 1, #all do
     if all[i].text ~= all[i].old then list[#list + 1] = all[i] end

@@ -304,15 +304,16 @@ end
 --------------------------------------------------------------------------------------------------
 -- Launches
 
--- What can be written there: conditions of a block are none of it. One that asks something of the
--- grid nobody can write, for the file may launch other numbers of blocks, but that it is a number,
--- which may stand there (changed).
-local function written(text)
+-- What can be written there: conditions of a block are none of it. A condition of the grid the
+-- host's code keeps or a person does (gilua.promises); where nobody asked, a launch that has one is
+-- left. That a side is a number the launch has to say itself (changed).
+local function written(text, is_asked)
   local list = {}
   for _, c in ipairs(launches.read(text)) do
     local of_grid = c.of == "grid" and launches.is_condition(c)
-    if of_grid and c.operation ~= "==" then return nil end
-    if of_grid or not launches.is_condition(c) and c.of ~= "before" then list[#list + 1] = c end
+    local is_equal = of_grid and c.operation == "=="
+    if of_grid and not is_equal and not is_asked then return nil end
+    if is_equal or not launches.is_condition(c) and c.of ~= "before" then list[#list + 1] = c end
   end
   return list
 end
@@ -380,12 +381,14 @@ end
 ---@param text string of the file
 ---@param kernel string
 ---@param launch string what becomes of a launch (gilua.launch)
+---@param is_asked? boolean the host's code was asked for what `launch` asks of a grid: then such a
+---  launch is written, too
 ---@return string text
 ---@return integer changed how many launches are
 ---@return LaunchSite[] left those that are not, for they are not understood
-function M.edited(text, kernel, launch)
-  local t <close> = core.grammar.tokens(text)
-  local changes, edits, done, left = written(launch), {}, 0, {}
+function M.edited(text, kernel, launch, is_asked)
+  local t = core.grammar.tokens(text) -- which `left` keeps
+  local changes, edits, done, left = written(launch, is_asked), {}, 0, {}
   local join = launches.joined(launch)[""]
   for _, site in ipairs(launchsites.of(t, kernel)) do
     local list = edits_of(text, t, site, changes, join)

@@ -308,6 +308,7 @@ local function of_copies(problem, genome, tell)
 end
 
 --------------------------------------------------------------------------------------------------
+-- Launches
 
 -- The host's code; nil where it cannot be had, which is told of a promise.
 local function asked(tell, promise, ...)
@@ -334,6 +335,44 @@ local function ways_to(host, kernel)
     end
   end
   return list
+end
+
+-- The sides of a launch's grid, false where one is not known.
+local function known_sides(host, way)
+  local list = way.grid ~= "" and host:sides(way.grid) or {}
+  local is_whole = #list > 1 or list[1] and (host:value(list[1]) or launchedit.is_one_side(list[1]))
+  local grid = {}
+  for d = 1, 3 do
+    local value = list[d] and host:value(list[d]) or not list[d] and is_whole and 1
+    grid[d] = value and value > 0 and math.ceil(value) or false
+  end
+  return grid
+end
+
+-- Those words that change or ask something of a grid's sides that are known; those that are not
+-- known become 1.
+local function of_known(grid, words)
+  local list, is_turned = {}, words:find "axes" and not (grid[1] and grid[2])
+  for _, c in ipairs(launches.read(words)) do
+    local is_known = c.of == "axes" or c.of == "grid" and grid[SIDES[c.side]]
+    if is_known and not (is_turned and c.side ~= "z") then list[#list + 1] = c.word end
+  end
+  for d = 1, 3 do grid[d] = grid[d] or 1 end
+  return table.concat(list, " ")
+end
+
+--- Does the host's code show a launch of a kernel whose grid cannot have what is asked of it?
+---@param host HostCode
+---@param kernel string
+---@param words string what becomes of a launch (gilua.launch)
+---@return boolean
+function M.breaks(host, kernel, words)
+  for _, way in ipairs(ways_to(host, kernel)) do
+    local grid = known_sides(host, way)
+    local asked_words = of_known(grid, words)
+    if not attempt(launches.changed, { grid = grid, block = 1 }, asked_words) then return true end
+  end
+  return false
 end
 
 -- Does a genome want another launch than the kernel has: other blocks, another grid?
