@@ -5,6 +5,9 @@
 --   gilua --device cuda tests/gpu/applied.lua FOLDER [--population 60] [--generations 8]
 --     [--bound 450] [--within 0.05]
 --
+-- A problem that `gilua new` made smaller, for the virtual GPU, gets the program's size on a GPU:
+-- what fits into the second-level cache gains otherwise than what does not.
+--
 -- FOLDER holds programs of one .cu file that launch one kernel in one statement and print what it
 -- computed. The copy that is built times that launch, where it is asked to: 100 times, with an
 -- event before and behind each, all queued while the GPU is busy, as gilua measures
@@ -133,6 +136,15 @@ local function result_of(folder)
   return json.decode(textfile.read(folder .. "/run/result.json", "the result"))
 end
 
+-- Gives a problem the program's size.
+local function set_size(path)
+  local text = textfile.read(path, "the problem")
+  local own, original = gi.trial.smaller(text)
+  local from, to = text:find("size = " .. (own or ""), 1, true)
+  if own then textfile.write(path, text:sub(1, from - 1) .. "size = " .. original
+    .. text:sub(to + 1)) end
+end
+
 local judged = 0 -- programs
 
 -- One program; why it does not keep what was promised, or nil.
@@ -147,6 +159,7 @@ local function try(name)
   local function row(what) print(("%-14s %s"):format(name, what)) end
   local said, fine = command(("new %s.cu problem"):format(name))
   if not fine then return row("new: " .. last_line(said)) end
+  if is_gpu then set_size(folder .. "/problem/problem.lua") end
   said, fine = command(("evolve problem --device %s --population %d --generations %d --seed %d "
     .. "--quiet --out run"):format(options.device, options.population, options.generations,
     options.seed))

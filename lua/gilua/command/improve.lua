@@ -167,8 +167,20 @@ local function start_of(problem, farm, o, folder)
   return ""
 end
 
+-- What fits into a GPU's caches gains otherwise than what does not.
+local function tell_size(problem, o)
+  local made = problem.definition.kernel_table
+  if o.device == "emu" or not (made and made.table.made_from) then return end
+  local text = gi.textfile.read(problem.dir .. "/problem.lua", "the problem")
+  local own, original = gi.trial.smaller(text)
+  if not own then return end
+  answer.say(o, "Size: %s, and your program's is %s, where the gain may be another: %s/problem.lua "
+    .. "may say size = %s", own, original, problem.dir, original)
+end
+
 -- What the data notice, before anything is evolved on them.
 local function judged(problem, o)
+  tell_size(problem, o)
   local farm <close> = gi.farm(problem, { device = o.device, jobs = o.jobs })
   local case = gi.own.case(problem, o.seed, o.device)
   local data = gi.adequacy.of(problem, farm, case)

@@ -59,8 +59,20 @@ end
 --------------------------------------------------------------------------------------------------
 -- Less of it, where a run takes too long or the data are too many
 
-local SMALLER = "your program's is %s; smaller here, so that the virtual GPU takes less than a "
+--- What `gilua new` notes behind such a size.
+M.SMALLER = "your program's is %s; smaller here, so that the virtual GPU takes less than a "
   .. "second"
+
+--- The size of a problem that was made smaller than the program's, and the program's; nil where it
+--- was not, or a person has given it the program's since.
+---@param text string problem.lua
+---@return string? own as it is written there
+---@return string? original
+function M.smaller(text)
+  local own, original =
+    text:match "\n  size = ([^\n]-), %-%- your program's is ([^\n;]-); smaller here"
+  if own ~= original then return own, original end
+end
 
 -- What a dimension is made of: threads where an argument says how many, else whole blocks.
 local function least_of(shape, d)
@@ -87,7 +99,7 @@ local function halve_size(draft)
   local least = least_of(shape, d)
   draft.original = draft.original or problemtext.size(shape.size)
   shape.size[d] = (shape.size[d] // least + 1) // 2 * least
-  draft.size_note = SMALLER:format(draft.original)
+  draft.size_note = M.SMALLER:format(draft.original)
   return true
 end
 
@@ -120,7 +132,7 @@ local function lower_value(draft)
   if not largest then return false end
   largest.original = largest.original or largest.value
   largest.value = tostring(most // 8)
-  set_note(largest, "GUESS: your", "GUESS: " .. SMALLER:format(largest.original))
+  set_note(largest, "GUESS: your", "GUESS: " .. M.SMALLER:format(largest.original))
   return true
 end
 
