@@ -28,9 +28,9 @@ typedef struct Cond {
     NameSet assumed; /* literals taken when an unbalanced group was read by one branch */
 } Cond;
 
-/* Each branch is known by the conditions of all before it: their number is bounded, for that is
-** quadratic. */
-enum { MAX_DEPTH = 100, MAX_BRANCHES = 400 };
+/* Each branch is known by the conditions of all before it, and each use of a macro looks at all its
+** definitions: their numbers are bounded, for that is quadratic. */
+enum { MAX_DEPTH = 100, MAX_BRANCHES = 400, MAX_DEFINITIONS = 400 };
 
 /* ---- places ---- */
 
@@ -467,12 +467,30 @@ static bool walk(Cond *c, int a, int b, int place, int group, bool partial, int 
     return true;
 }
 
+/* Refuses a name with too many #define lines, or too many #undef lines. */
+static bool few_definitions(Cond *c) {
+    const Tree *t = c->t;
+    int(*n)[2] = gi_alloc((size_t)t->names.n * sizeof *n);
+    bool fine = true;
+    for (int i = 0; i < t->n_dir && fine; i++) {
+        const Directive *d = &t->dir[i];
+        if (d->name < 0 || ++n[d->name][d->kind == DIR_UNDEF] <= MAX_DEFINITIONS) continue;
+        fine = gi_fail(c->err, "format",
+                       "line %d: %s has more than %d lines #%s: give some of these macros "
+                       "another name",
+                       line_of(t->line_start, t->n_lines, d->start), t->names.text[d->name],
+                       MAX_DEFINITIONS, d->kind == DIR_UNDEF ? "undef" : "define");
+    }
+    free(n);
+    return fine;
+}
+
 bool tree_preprocess(Tree *t, gi_err *err) {
     Cond c = {.t = t, .err = err};
     bool fine = lex(t->src, 0, t->len, &t->names, &c.raw, err);
     if (fine) {
         place_add(t, -1, -1, NULL, 0);
-        fine = walk(&c, 0, c.raw.n, 0, -1, false, 0);
+        fine = walk(&c, 0, c.raw.n, 0, -1, false, 0) && few_definitions(&c);
         tree_index_macros(t);
     }
     free(c.raw.v);

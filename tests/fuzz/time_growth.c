@@ -361,6 +361,7 @@ static const char *const cuda[] = {
     "\1#define M\2 \2\n\1__global__ void k(float *x) { x[0] = M1; }\n",
     "\1#define M\2(a) a + M1\n\1__global__ void k(float *x) {\n x[0] = M1(2);\n M2(3);\n}\n",
     "__global__ void k(float *x) {\n#define M(a) a = 1;\n\1M(x[\2])\n\1}\n",
+    "__global__ void k(float *x) {\n\1#define M(a) a = 1;\nM(x[\2])\n\1}\n",
     "\1#if A\2\nint a\2;\n#endif\n\1__global__ void k(float *x) { x[0] = 1; }\n",
     "\1#if A\n\1__global__ void k(float *x) { x[0] = 1; }\n",
     "\1struct S\2 { int a; };\n\1__global__ void k(float *x) { x[0] = 1; }\n",

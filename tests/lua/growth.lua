@@ -148,4 +148,20 @@ tap.case("a condition of very many branches", function()
     "in a sentence")
 end)
 
+tap.case("a macro of very many definitions", function()
+  local function parse(directive, n)
+    local text = ("#%s M\n"):format(directive):rep(n)
+      .. "__global__ void k(float *x) {\n  M\n  x[0] = 1;\n}\n"
+    return core.grammar.parse("k.cu", { text = text, kernel = "k" })
+  end
+  tap.ok(parse("define M\n#undef", 400), "some hundreds are read, each taken back")
+  for _, directive in ipairs { "define", "undef" } do
+    tap.ok(parse(directive, 400), directive .. ": some hundreds are read")
+    local g, why = parse(directive, 401)
+    tap.is(g, nil, directive .. ": more are refused")
+    tap.is(tostring(why):match "line.*", ("line 401: M has more than 400 lines #%s: "
+      .. "give some of these macros another name"):format(directive), "in a sentence")
+  end
+end)
+
 tap.done()
