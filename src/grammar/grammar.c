@@ -68,7 +68,7 @@ static void find_lines(Grammar *g) {
     }
     g->line_rule = gi_alloc((size_t)t->n_lines * sizeof(int));
     g->line_text = gi_alloc((size_t)t->n_lines * sizeof(char *));
-    for (int i = 0; i < t->n_lines; i++) {
+    for (int i = 0; i < t->n_lines && !source_stopped(NULL); i++) {
         int end = i + 1 < t->n_lines ? t->line_start[i + 1] : t->len;
         if (end > t->line_start[i] && t->src[end - 1] == '\n') end--;
         g->line_text[i] = gi_strndup(t->src + t->line_start[i], (size_t)(end - t->line_start[i]));
@@ -222,17 +222,23 @@ static bool parse(Grammar *g, gi_err *err) {
     if (!tree_preprocess(t, &why) || !tree_blocks(t, &why))
         return gi_fail(err, "format", "%s, %s", g->options.file, why.message);
     tree_index_decls(t);
-    grammar_find_open(g);
-    grammar_find_loops(g);
-    grammar_make_rules(g);
-    grammar_index(g);
-    find_names(g);
+    static void (*const steps[])(Grammar *) = {grammar_find_open, grammar_find_loops,
+                                               grammar_make_rules, grammar_index, find_names};
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        steps[i](g); /* one that is interrupted leaves its work undone */
+        if (source_stopped(err)) return false;
+    }
     return check_options(g, err);
 }
 
+enum { MOST_TEXT = 50000000 };
+
 Grammar *grammar_parse(const char *text, size_t len, const GrammarOptions *options, gi_err *err) {
-    if (len > 50000000) {
-        gi_fail(err, "format", "%s is too long for a kernel: %zu bytes", options->file, len);
+    if (len > MOST_TEXT) {
+        gi_fail(err, "format",
+                "%s has %.1f MB, more than the %d MB that a kernel's file may have: move long "
+                "tables to files that it includes",
+                options->file, (double)len / 1e6, MOST_TEXT / 1000000);
         return NULL;
     }
     Grammar *g = gi_alloc(sizeof *g);
@@ -314,7 +320,7 @@ void grammar_index(Grammar *g) {
     g->n_by_name = 16;
     while (g->n_by_name < g->n_rule * 2) g->n_by_name *= 2;
     g->by_name = gi_alloc((size_t)g->n_by_name * sizeof(int));
-    for (int i = 0; i < g->n_rule; i++) *name_slot(g, g->rule[i].name) = i + 1;
+    for (int i = 0; i < g->n_rule && !source_stopped(NULL); i++) *name_slot(g, g->rule[i].name) = i + 1;
 }
 
 int grammar_rule_count(const Grammar *g) {

@@ -164,7 +164,7 @@ void grammar_find_loops(Grammar *g) {
     const Tree *t = &g->tree;
     g->loop = gi_alloc((size_t)t->n_node * sizeof *g->loop);
     header_variables(g, NODE_FOR);
-    for (int i = 0; i < t->n_node; i++) {
+    for (int i = 0; i < t->n_node && !source_stopped(NULL); i++) {
         const Node *n = &t->node[i];
         if (!is_loop(n) || n->head < 0) continue;
         if (n->kind == NODE_FOR) for_variables(t, i, &g->loop[i]);

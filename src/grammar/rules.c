@@ -606,7 +606,7 @@ static bool opens_loop(const Grammar *g, int rule, const bool *controls) {
 static void protect_rules(Grammar *g) {
     int(*guard)[2] = find_guards(g);
     bool *controls = find_controls(g);
-    for (int i = 0; i < g->n_rule; i++)
+    for (int i = 0; i < g->n_rule && !source_stopped(NULL); i++)
         if (g->rule[i].type == RULE_STATEMENT) protect_statement(g, i, guard);
         else if (opens_loop(g, i, controls)) g->info[i].ends_loop = true;
     free(guard);
@@ -616,11 +616,19 @@ static void protect_rules(Grammar *g) {
 static void collect(Grammar *g, Slots *l) {
     const Tree *t = &g->tree;
     config_slots(g, l);
-    for (int i = 0; i < t->n_node; i++)
+    for (int i = 0; i < t->n_node && !source_stopped(NULL); i++)
         if (t->node[i].function >= 0 && g->open[t->node[i].function]) node_slots(g, l, i);
     if (g->options.volatiles) volatile_slots(g, l);
     for (int i = 0; i < t->n_decl && g->options.initialisers; i++) init_slot(g, l, i);
     if (l->n) qsort(l->v, (size_t)l->n, sizeof *l->v, slot_order);
+}
+
+static void describe_rules(Grammar *g) {
+    for (int i = 0; i < g->n_rule && !source_stopped(NULL); i++) {
+        Rule *r = &g->rule[i];
+        if (r->parent > 0) r->parent = g->line_rule[r->parent - 1];
+        if (g->info[i].node >= 0) grammar_rule_meaning(g, i);
+    }
 }
 
 void grammar_make_rules(Grammar *g) {
@@ -629,18 +637,14 @@ void grammar_make_rules(Grammar *g) {
     int *rule_of_key = gi_alloc((size_t)(t->n_node + 2) * sizeof(int)), next = 0;
     for (int i = 0; i < t->n_node + 2; i++) rule_of_key[i] = -1;
     collect(g, &l);
-    for (int line = 1; line <= t->n_lines; line++) {
+    for (int line = 1; line <= t->n_lines && !source_stopped(NULL); line++) {
         int end = line < t->n_lines ? t->line_start[line] : t->len + 1;
         fixed_rule(g, line);
         for (; next < l.n && l.v[next].start < end; next++) add_hole(g, &l.v[next], rule_of_key);
     }
     pools(g);
     if (g->options.initialisers) tree_index_spots(t, &g->named, &g->changed);
-    for (int i = 0; i < g->n_rule; i++) {
-        Rule *r = &g->rule[i];
-        if (r->parent > 0) r->parent = g->line_rule[r->parent - 1];
-        if (g->info[i].node >= 0) grammar_rule_meaning(g, i);
-    }
+    describe_rules(g);
     protect_rules(g);
     for (int type = 0; type < RULE_TYPES; type++) free(g->on_line[type]);
     free(rule_of_key);

@@ -161,7 +161,9 @@ static int close_node(Parser *p, int node, int last) {
     return last;
 }
 
-static bool too_deep(Parser *p, int at) {
+/* Fails where blocks are nested too deeply, or reading is interrupted. */
+static bool must_end(Parser *p, int at) {
+    if (source_stopped(p->err)) return true;
     return p->depth > DEPTH_MAX &&
            !gi_fail(p->err, "format", "line %d: blocks are nested too deeply (more than %d)",
                     tok_line(p->t, at), DEPTH_MAX);
@@ -437,7 +439,7 @@ static int parse_shape(Parser *p, int at, int parent, bool braceless) {
 }
 
 static int parse_statement(Parser *p, int at, int parent, bool braceless) {
-    if (too_deep(p, at)) return -1;
+    if (must_end(p, at)) return -1;
     p->depth++;
     int after = at < p->t->n_tok - 1 ? parse_shape(p, at, parent, braceless) : at;
     p->depth--;
@@ -596,13 +598,13 @@ static int parse_item(Parser *p, int at, int to, int parent) {
 }
 
 static int parse_items(Parser *p, int at, int to, int parent) {
-    if (too_deep(p, at)) return -1;
-    p->depth++;
     while (at >= 0 && at < to) {
+        if (must_end(p, at)) return -1;
         bool access = p->t->node[parent].kind == NODE_CLASS && tok_is(p->t, at + 1, ":");
+        p->depth++;
         at = access ? at + 2 : parse_item(p, at, to, parent);
+        p->depth--;
     }
-    p->depth--;
     return at;
 }
 

@@ -458,6 +458,7 @@ static bool walk_directive(Cond *c, int *i, int b, int place, int group, bool pa
 static bool walk(Cond *c, int a, int b, int place, int group, bool partial, int depth) {
     for (int i = a; i < b; i++) {
         const Token *k = &c->raw.v[i];
+        if (source_stopped(c->err)) return false;
         if (k->kind == TOK_BAD)
             return gi_fail(c->err, "format", "line %d: a literal that begins here has no end",
                            line_of(c->t->line_start, c->t->n_lines, k->start));

@@ -227,8 +227,12 @@ void source_stop_when(const volatile int *raised) {
     stop_when = raised;
 }
 
+bool source_stopped(gi_err *err) {
+    return stop_when && *stop_when && !gi_fail(err, "interrupted", "interrupted");
+}
+
 bool lex_next(Lexer *l, Token *out) {
-    if (stop_when && *stop_when) return gi_fail(l->err, "interrupted", "interrupted");
+    if (source_stopped(l->err)) return false;
     found(l, TOK_END, l->to, l->to);
     while (l->at < l->to && l->token.kind == TOK_END) {
         int after = step(l, l->at);

@@ -40,9 +40,10 @@ typedef struct SourceTokens {
     int n, cap;
 } SourceTokens;
 
-/* Reading tokens stops as soon as *raised is not 0: grammar_parse fails ("interrupted"), and
-** source_tokens gives those before. */
+/* Reading stops as soon as *raised is not 0: grammar_parse fails ("interrupted"), and source_tokens
+** gives the tokens before. */
 void source_stop_when(const volatile int *raised);
+bool source_stopped(gi_err *err); /* true: *raised is not 0, and err says so; err may be NULL */
 
 /* The tokens of text[from, to), whose byte `from` stands on `line`. A directive is one token only
 ** where `from` begins a line: what is within one is read by beginning behind its '#'. */

@@ -1,4 +1,8 @@
 /* grammar_refuse.c - illegal genes are refused, and the message says why. */
+#include <signal.h>
+#include <sys/time.h>
+#include <time.h>
+
 #include "grammar_kernel.h"
 
 #include "source/source.h"
@@ -110,6 +114,69 @@ static void check_stop(void) {
     source_stop_when(NULL);
 }
 
+static volatile int alarmed;
+static double alarmed_s;
+
+static double processor_s(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void on_alarm(int signal) {
+    (void)signal;
+    alarmed_s = processor_s();
+    alarmed = 1;
+}
+
+/* Returns the seconds of the processor that reading a source takes. The flag is raised after some of
+** them, never if 0. */
+static double read_until(const gi_buf *text, double after_s, bool *read, bool *raised) {
+    const GrammarOptions o = {.file = "k.cu", .initialisers = true};
+    struct itimerval after = {.it_value.tv_sec = (time_t)after_s};
+    after.it_value.tv_usec = (suseconds_t)((after_s - (double)after.it_value.tv_sec) * 1e6);
+    double began = processor_s();
+    alarmed = 0;
+    setitimer(ITIMER_PROF, &after, NULL);
+    Grammar *g = grammar_parse(text->data, text->len, &o, NULL);
+    *read = g != NULL;
+    *raised = alarmed;
+    grammar_free(g);
+    return processor_s() - began;
+}
+
+/* A flag that is raised at any moment ends the reading of a long source soon. */
+static void check_stop_at(const char *head, const char *line, int lines) {
+    gi_buf text = {0};
+    bool read, raised;
+    int stopped = 0;
+    gi_buf_adds(&text, head);
+    for (int i = 0; i < lines; i++) gi_buf_adds(&text, line);
+    gi_buf_adds(&text, "}\n;\n");
+    double longest = 0;
+    read_until(&text, 0, &read, &raised); /* warms the caches */
+    double whole = read_until(&text, 0, &read, &raised);
+    ok(read, "a long source is read: %s", line);
+    for (int i = 1; i <= 6; i++) {
+        read_until(&text, whole * i / 8, &read, &raised);
+        double took = processor_s() - alarmed_s;
+        if (raised) ok(!read, "stopped after %d eighths", i);
+        if (raised && took > longest) longest = took;
+        stopped += !read;
+    }
+    ok(stopped > 2, "stopped %d times", stopped);
+    ok(longest < whole / 3, "it ends soon: %.3f of %.3f s", longest, whole);
+    gi_buf_free(&text);
+}
+
+static void check_stop_anywhere(void) {
+    signal(SIGPROF, on_alarm);
+    source_stop_when(&alarmed);
+    check_stop_at("__device__ float t[] = {\n", "1.5f, 2, 0x1F, 4.25, 5,\n", 40000);
+    check_stop_at("__global__ void k(float *x, int n) {\n", "if (n) x[n] = x[0] + n;\n", 10000);
+    source_stop_when(NULL);
+}
+
 int main(void) {
     Grammar *g = kernel_grammar(false);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -123,5 +190,6 @@ int main(void) {
     check_scopes();
     grammar_free(g);
     check_stop();
+    check_stop_anywhere();
     return tap_done();
 }

@@ -5,6 +5,7 @@ local core = require "gilua.core"
 local csource = require "gilua.new.csource"
 local hostcode = require "gilua.new.hostcode"
 local slice = require "gilua.new.slice"
+local textfile = require "gilua.base.textfile"
 
 -- Instructions of Lua that a call takes, in hundreds.
 local function instructions(f)
@@ -162,6 +163,21 @@ tap.case("a macro of very many definitions", function()
     tap.is(tostring(why):match "line.*", ("line 401: M has more than 400 lines #%s: "
       .. "give some of these macros another name"):format(directive), "in a sentence")
   end
+end)
+
+tap.case("files that are too long", function()
+  local path = os.tmpname()
+  textfile.write(path, ("x"):rep((1 << 20) + 1))
+  local fine, why = pcall(textfile.read, path, "the answer", 1 << 20)
+  os.remove(path)
+  tap.is(fine, false, "a text is refused")
+  tap.is(why, ("cannot read the answer: %s has more than 1.0 MB, the most that is read: give a "
+    .. "shorter file (a source's long tables can move to files that it includes)"):format(path),
+    "in a sentence that says what to do")
+  local g, reason = core.grammar.parse("k.cu", { text = ("\n"):rep(51000000) })
+  tap.is(g, nil, "a source is refused")
+  tap.is(reason, "k.cu has 51.0 MB, more than the 50 MB that a kernel's file may have: move long "
+    .. "tables to files that it includes", "in such a sentence")
 end)
 
 tap.done()

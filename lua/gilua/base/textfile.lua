@@ -44,7 +44,8 @@ function M.read(path, what, most)
   local text = M.next_bytes(file, most + 1)
   file:close()
   if #text > most then
-    fail("cannot read %s: %s has more than %.1f MB", what, path, most / 1e6)
+    fail("cannot read %s: %s has more than %.1f MB, the most that is read: give a shorter file "
+      .. "(a source's long tables can move to files that it includes)", what, path, most / 1e6)
   end
   return text
 end
