@@ -320,7 +320,8 @@ void grammar_index(Grammar *g) {
     g->n_by_name = 16;
     while (g->n_by_name < g->n_rule * 2) g->n_by_name *= 2;
     g->by_name = gi_alloc((size_t)g->n_by_name * sizeof(int));
-    for (int i = 0; i < g->n_rule && !source_stopped(NULL); i++) *name_slot(g, g->rule[i].name) = i + 1;
+    for (int i = 0; i < g->n_rule && !source_stopped(NULL); i++)
+        *name_slot(g, g->rule[i].name) = i + 1;
 }
 
 int grammar_rule_count(const Grammar *g) {

@@ -129,8 +129,8 @@ static void on_alarm(int signal) {
     alarmed = 1;
 }
 
-/* Returns the seconds of the processor that reading a source takes. The flag is raised after some of
-** them, never if 0. */
+/* Returns the seconds of the processor that reading a source takes. The flag is raised after
+** some of them, never if 0. */
 static double read_until(const gi_buf *text, double after_s, bool *read, bool *raised) {
     const GrammarOptions o = {.file = "k.cu", .initialisers = true};
     struct itimerval after = {.it_value.tv_sec = (time_t)after_s};
