@@ -12,6 +12,7 @@
 
 #include "base/landlock.h"
 #include "compile/inside.h"
+#include "compile/overloads.h"
 #include "compile/reach.h"
 
 static const char first_line[] = "gilua compiled 1\n";
@@ -186,8 +187,10 @@ static void tell_date(Reading *r, const char *path) {
                     (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
 }
 
-/* Does an option put a header before the source, which is looked for in the options' folders? */
+/* Does an option put a header of the user's before the source? It is looked for in the options'
+** folders. */
 static bool puts_before(const char *option) {
+    if (strcmp(option, "--pre-include=" OVERLOADS_NAME) == 0) return false;
     return strncmp(option, "--pre-include", 13) == 0 || strncmp(option, "-include", 8) == 0;
 }
 

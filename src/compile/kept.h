@@ -9,10 +9,10 @@
 ** 0600 and is moved into its place. Beyond KEPT_BYTES the oldest go when a process adds its first.
 **
 ** Nothing is kept where it is unknown what NVRTC reads: without Landlock (reach.h), with a macro in
-** place of a name or an unusual spelling, an absolute path or __has_include, a header that an option
-** puts before the source, a folder of more than KEPT_MOST entries, or more than KEPT_READ bytes of
-** headers; nor where a text speaks of the time. PTX names the current folder in its lines .file: an
-** entry does for every folder.
+** place of a name or an unusual spelling, an absolute path or __has_include, a header that an
+** option puts before the source, a folder of more than KEPT_MOST entries, or more than KEPT_READ
+** bytes of headers; nor where a text speaks of the time. PTX names the current folder in its lines
+** .file: an entry does for every folder.
 **
 ** Limits: what compiles can write there, so the folder is for sources that its user trusts. Only
 ** NVRTC's part is spared: what is made of its answer is done anew.

@@ -58,9 +58,14 @@ static void forget(void) {
     gi_buf_free(&path);
 }
 
+static const char *option; /* of NVRTC's, besides */
+
 static CompileResult compile(const char *source) {
     const char *const includes[] = {inc, late, NULL};
-    const CompileOptions o = {.target = "compute_80", .includes = includes, .line_info = true};
+    const CompileOptions o = {.target = "compute_80",
+                              .includes = includes,
+                              .options = (const char *const[]){option, NULL},
+                              .line_info = true};
     CompileResult r = {0};
     gi_err err;
     if (!compile_one(compiler, source, strlen(source), "kernel.cu", &o, &r, &err))
@@ -238,6 +243,12 @@ static void test_unsure(void) {
     is_true(KERNEL("p[0] = sizeof __TIME__;"), 0, "the time");
     write_file(late, "x.h", "#define A sizeof __DATE__\n");
     is_true("#include \"x.h\"\n" KERNEL("p[0] = A;"), 0, "a header with the date");
+    write_file(late, "x.h", "#define A 7\n");
+    option = "--pre-include=x.h";
+    is_true(KERNEL("p[0] = A;"), 0, "a header before the source");
+    option = "-include=x.h";
+    is_true(KERNEL("p[0] = A + 1;"), 0, "the same in short");
+    option = NULL;
 }
 
 /* Entries of an earlier process, without a byte of a disk. */
