@@ -24,7 +24,7 @@ typedef struct LocalArray { /* in the function's stack frame; see locals.c */
 
 enum { MOST_COPIES = 4 }; /* that a loaded value is followed through */
 
-/* The instructions that read register r: at[first[r]] … at[first[r + 1] - 1]; see decode_memory.c. */
+/* The readers of register r are at[first[r]] … at[first[r + 1] - 1]: see decode_memory.c. */
 typedef struct Readers {
     int *first, *at;
     uint8_t (*compared)[MOST_COPIES + 1]; /* by register and copies: 0 unknown, 1 yes, 2 no */

@@ -231,8 +231,8 @@ static int past_value(const Reader *r, int i, int stop) {
     return i < stop ? i : stop;
 }
 
-/* Are the words between '(' and ')' parameters, so that the name of `node` is a function's? They are
-** its declarations then. `Foo x(3)` has none. */
+/* Are the words between '(' and ')' parameters, so that the name of `node` is a function's? They
+** are its declarations then. `Foo x(3)` has none. */
 static bool is_prototype(Reader *r, int open, int node) {
     int n_node = r->s->n_node, n_decl = r->s->n_decl, close = match_of(r, open);
     Reader inner = *r;

@@ -28,7 +28,7 @@ int main(void)
 }
 CU
 "$GILUA" new scale.cu scale >/dev/null
-EVOLVE=("$GILUA" evolve scale --population 24 --generations 4 --seed 3 --weak-data)
+EVOLVE=("$GILUA" evolve scale --least 0.0001 --population 24 --generations 4 --seed 3 --weak-data)
 out=$("${EVOLVE[@]}" --genome ptx --jobs 2 --out run 2>&1)
 ok $? "evolution below the source finds something" "$out"
 genome=$(json best.genome <run/result.json)

@@ -18,7 +18,7 @@ out=$("$GILUA" check p)
 ok $? "it is checked" "$out"
 like "with the recording's name" "a.rec \(train\) on virtual NVIDIA H200 \(emu\)" "$out"
 like "every piece is compared" "604 answers, largest difference 0" "$out"
-out=$("$GILUA" evolve p --population 8 --generations 3 --seed 1 --out run)
+out=$("$GILUA" evolve p --least 0.0001 --population 8 --generations 3 --seed 1 --out run)
 ok $? "it evolves" "$out"
 like "and is compared on the other recording" "on b.rec \(validate\), never seen in evolution" "$out"
 like "its search is simulated from its archive" "; 0 were missing\." "$("$GILUA" replay run)"
@@ -106,7 +106,7 @@ out=$("$GILUA" check q)
 like "without a source the PTX is what evolves" "search space +[0-9]+ instructions that genes may" "$out"
 like "and its data are judged by instructions" "data +score 0.[0-9]+: [0-9]+ of [0-9]+ changes" "$out"
 misused "there are no genes of a source" "leave out --genome source" "$GILUA" evolve q --genome source
-out=$("$GILUA" evolve q --population 16 --generations 3 --seed 1 --out below)
+out=$("$GILUA" evolve q --least 0.0001 --population 16 --generations 3 --seed 1 --out below)
 ok $? "it evolves" "$out"
 like "and simulated" "; 0 were missing\." "$("$GILUA" replay below)"
 cp -r below odd

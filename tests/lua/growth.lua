@@ -171,7 +171,8 @@ tap.case("files that are too long", function()
   local fine, why = pcall(textfile.read, path, "the answer", 1 << 20)
   os.remove(path)
   tap.is(fine, false, "a text is refused")
-  tap.is(tostring(why), ("cannot read the answer: %s has more than 1.0 MB, the most that is read: give a "
+  tap.is(tostring(why), ("cannot read the answer: %s has more than 1.0 MB, the most "
+    .. "that is read: give a "
     .. "shorter file (a source's long tables can move to files that it includes)"):format(path),
     "in a sentence that says what to do")
   local g, reason = core.grammar.parse("k.cu", { text = ("\n"):rep(51000000) })

@@ -370,8 +370,6 @@ local function errors_of(o)
   return o.scheme == "gevo" and "whole" or "small"
 end
 
-local LEAST = 0.01 -- a gain that counts, as a share of the time
-
 local function evolved(problem, o, folder, data)
   local farm <close> = gi.farm(problem, { device = o.device, jobs = o.jobs,
     timed_error = timed_error(o), wrong = errors_of(o), energy = is_energy_asked(o) })
@@ -384,7 +382,7 @@ local function evolved(problem, o, folder, data)
     problem = problem, farm = farm, fitness = gi.fitness.within(problem.tolerance),
     check = check_of(o, farm),
     population = o.population, generations = o.generations, rng = gi.rng(o.seed), start = start,
-    start_from = start_from, least = LEAST,
+    start_from = start_from, least = o.least,
     init = gi.own.first, genes = gi.own.genes(problem, o.transform),
     draw = draw_of(problem, farm, o),
     hold = watch.hold, breed = breed_of(o, folder),
@@ -454,6 +452,8 @@ function M.evolve()
     { name = "population", type = "integer", min = 2,
       doc = "kernels in a generation (60; of gevo 256)" },
     { name = "generations", default = 12, min = 1, doc = "generations" },
+    { name = "least", default = 0.01, min = 0.0,
+      doc = "gain that counts, as a share: of the winner, and of each gene that it keeps" },
     { name = "from", type = "string", doc = "start from what this run found, of tune or evolve" },
     { name = "tune", default = false, doc = "tune first, and start from the best settings" },
     SAMPLE,

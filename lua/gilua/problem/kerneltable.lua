@@ -137,8 +137,9 @@ end
 -- Cases
 
 -- A spec: seed; size, the table's own if left out; device of the reference and its budget (most
--- warp instructions on the virtual GPU), and that of checked runs; family, where the data are to be of another kind, and
--- array, where only this one's; values, of scalar arguments that have others than the table says.
+-- warp instructions on the virtual GPU), and that of checked runs; family, where the data are to be
+-- of another kind, and array, where only this one's; values, of scalar arguments that have others
+-- than the table says.
 local function check_spec(spec, name)
   return settings.fill(name .. ": case", spec, {}, { "seed", "size", "device", "budget",
     "checked_budget", "family", "array", "values" })
