@@ -621,7 +621,7 @@ static int fake_fill8(CuPointer p, unsigned char value, size_t n, CuStream s) {
     FAKE_CALL();
     if (fake.capture) return fake_keep_fill(p, n, value, 1, n, 1);
     fake_copy_now();
-    memset(fake_at(p), value, n);
+    if (n) memset(fake_at(p), value, n);
     return CU_OK;
 }
 
