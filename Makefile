@@ -280,7 +280,7 @@ scores: deps
 	$Q$(MAKE) --no-print-directory all
 	$QGILUA_SCORES=all ./gilua tests/lua/scores.lua
 
-# One-line changes of our own sources, each of which a test should notice (tests/mutants/judge.lua).
+# One-line changes of our own sources: a test should notice each (tests/mutants/judge.lua).
 mutants: deps-test
 	$Q$(MAKE) --no-print-directory all
 	$Q./gilua tests/mutants/run.lua $(FILE) --count $(or $(N),20) --seed $(or $(SEED),1)

@@ -29,7 +29,7 @@ const char *compile_kept_folder(void) {
 /* --- the key */
 
 typedef struct Reading { /* of what NVRTC may read; done becomes false where that is unknown */
-    int n;               /* options, of which some name folders or files */
+    int n;               /* options; some name folders or files */
     const char *const *options, *const *own;
     gi_buf told;
     const char *here; /* the current folder, with a slash */

@@ -1,4 +1,4 @@
-/* kept.h - the PTX that NVRTC made of a source, kept in a folder for who compiles the same again.
+/* kept.h - the PTX that NVRTC made of a source, kept in a folder for later compilations of it.
 ** Private to src/compile.
 **
 ** Only $GILUA_COMPILED switches it on: it names the folder. An entry is a file named by SHA-256 of

@@ -194,7 +194,7 @@ static bool points(const Tree *t, const Decl *d) {
     return tok_is(t, i, "*") && i > d->first && !d->array;
 }
 
-/* Adds the names of which a function calls a member function, which may not suit a const object. */
+/* Adds the names whose member functions a function calls: these may not suit a const object. */
 static void find_called(const Tree *t, int function, NameSet *called) {
     for (int i = t->node[function].head_end; i < t->node[function].last; i++)
         if (t->tok[i].kind == TOK_NAME &&

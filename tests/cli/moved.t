@@ -45,7 +45,7 @@ cd "$TMP" && mv one two && cd / || exit 1
 verified "a folder as it was typed, moved" "$TMP/two/whole"
 verified "an absolute folder, moved" "$TMP/two/typed"
 echo '-- changed' >>"$TMP/two/q/problem.lua"
-like "a problem that was changed there is told" "changed since the run: $TMP/two/q/problem.lua" \
+like "verify says that a problem was changed there" "changed since the run: $TMP/two/q/problem.lua" \
   "$(cd / && "$GILUA" verify "$TMP/two/whole" --cases 1 --jobs 1 2>&1)"
 sed -i '$d' "$TMP/two/q/problem.lua"
 like "it is read where it was moved to" "^genome" "$("$GILUA" show "$TMP/two/whole" 1 2>&1)"

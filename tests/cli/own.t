@@ -131,7 +131,7 @@ out=$("$GILUA" apply told --in-place 2>&1)
 is "where it does not understand the launch apply ends with 1" 1 $?
 like "and says which and what to write" 'line [0-9]+ of saxpy.cu, `saxpy<<<blocks\(n\), threads\(n\)>>>.*write there block_size_x = 64' "$out"
 ok "$(grep -q 'blocks(n), threads(n)' saxpy.cu && [ ! -e saxpy.cu.orig ]; echo $?)" "and changes nothing"
-like "but what it is told to" 'MARKED: .*this one is not understood' "$("$GILUA" apply told --anyway)"
+like "but with --anyway it does" 'MARKED: .*this one is not understood' "$("$GILUA" apply told --anyway)"
 cp before.cu saxpy.cu
 "$GILUA" apply run-saxpy --in-place --quiet
 cmp -s saxpy.cu.orig before.cu && cmp -s saxpy.cu run-saxpy/saxpy.cu

@@ -43,7 +43,7 @@ tap.case("the tolerance is said, absolute and relative", function()
   tap.has(found("i")[1].text, "largest difference 0 of 0 allowed", "where nothing is allowed")
 end)
 
-tap.case("statements of which nothing is known are told with line and reason", function()
+tap.case("check prints each statement that is not understood, with its line", function()
   local folder = scratch.problem([[
 extern "C" __global__ void k(float *y) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -47,7 +47,7 @@ tap.case("numbers in a launch", function()
     WIDE, TILE)
 end)
 
-tap.case("a grid of which nobody knows what it was made for keeps as many threads", function()
+tap.case("a grid of unknown purpose keeps its number of threads", function()
   is("k<<<n / 256, 256>>>(x, n);", "k<<<(n / 256 + 1) / 2, 512>>>(x, n);")
   is("k<<<n / 256, 256>>>(x, n);", "k<<<(n / 256) * 4, 64>>>(x, n);", { block_size_x = 64 })
   is("k<<<(n + 100) / 256, 256>>>(x, n);", "k<<<(((n + 100) / 256) * 4 + 2) / 3, 192>>>(x, n);",
@@ -113,7 +113,7 @@ tap.case("blocks that a run says", function()
   tap.is(edited(run:format("(n + T - 1) / T", "T")),
     run:format("(n + 512 - 1) / 512", "512") .. " 1 0", "by a function's parameter")
   tap.is(edited(run:format("n / T + n % 7", "T")),
-    run:format("((n / T + n % 7) * T + 511) / 512", "512") .. " 1 0", "of which the grid is made")
+    run:format("((n / T + n % 7) * T + 511) / 512", "512") .. " 1 0", "the grid is made of it")
   is("int t = n < 1000 ? 128 : 256; k<<<(n + t - 1) / t, t>>>(x, n);",
     "int t = n < 1000 ? 128 : 256; k<<<(n + 512 - 1) / 512, 512>>>(x, n);")
   is("k<<<p.grid, p.threads>>>(x);", "k<<<(p.grid + 1) / 2, 512>>>(x);", nil, nil,

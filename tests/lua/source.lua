@@ -66,7 +66,7 @@ local function reason(fn)
   return why
 end
 
-tap.case("declarations of which not all is known", function()
+tap.case("declarations that are known in part", function()
   for _, one in ipairs(UNKNOWN) do
     local fn = fn_of(one[1])
     tap.ok(fn.variables.z, one[1])

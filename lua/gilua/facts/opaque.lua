@@ -1,4 +1,4 @@
---- opaque: the statements of which nothing is known, each with its line and the reason.
+--- opaque: statements that are not understood, each with its line and the reason.
 --
 -- Anything may happen at such a statement: no rewriting moves, merges or removes what stands
 -- around it. Of a statement with others below it only its header counts. A function whose body is

@@ -191,7 +191,7 @@ local function reader_of(program, files)
   end
 end
 
--- Have numbers of the source changed, of which a grid may be made?
+-- Have numbers of the source changed that a grid may depend on?
 local function is_moved(kept, params)
   for _, p in ipairs(kept.parameters) do
     local value = params[p.name]

@@ -530,7 +530,7 @@ local function note_old(state, k, want)
     was.changes[d] = was.new_block[d] ~= block[d]
   end
   was.new_each = want.per_block(was.new_block, true)
-  was.follows = {} -- sides of which the block says how many blocks there are
+  was.follows = {} -- sides whose number of blocks follows from the block
   local longer = want.per_block({ 2 * block[1], 2 * block[2], 2 * block[3] }, false)
   for d = 1, 3 do was.follows[d] = longer[d] ~= was.each[d] end
   for name in pairs(leaves(host, launch.block, {}, MOST_DEPTH)) do
