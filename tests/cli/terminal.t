@@ -38,7 +38,7 @@ LUA
 raw "$(cat table.csv)"
 ok $? "export: into a file or a pipe it goes as it is" "$(head -3 table.csv | cat -v)"
 # on_terminal COMMAND...: what it says to a terminal
-on_terminal() { script -qec "$(printf '%q ' "$@")" /dev/null </dev/null | tr -d '\r'; }
+on_terminal() { SHELL=$BASH script -qec "$(printf '%q ' "$@")" /dev/null </dev/null | tr -d '\r'; }
 if script -qfec true /dev/null </dev/null >/dev/null 2>&1; then
   for command in export "export --jsonl" log "show 2" "show 2 --source" rescore; do
     words=($command)
