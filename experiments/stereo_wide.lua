@@ -28,8 +28,8 @@ local function papers_kernel(genome)
   end
 end
 
---- A first population of single settings (§8.14.1), of which most are good for something, and of
---- random configurations, where there are values that only pay beside others.
+--- A first population of single settings (§8.14.1), most of them useful, and of random
+--- configurations, which hold values that only pay beside others.
 local function half_and_half(single, random)
   return function(n, draw, rng)
     local list, message, code = single(n // 2, draw, rng)

@@ -209,7 +209,7 @@ local function multiples_of_32()
 end
 
 -- Section 4.3's last step, as far as NVRTC has it. A virtual architecture leaves the machine code
--- to the driver; the virtual GPU runs PTX and knows nothing of what ptxas is told. (NVRTC's own
+-- to the driver; the virtual GPU runs PTX and ignores options of ptxas. (NVRTC's own
 -- --maxrregcount changes the PTX as well.)
 local PTXAS = {
   default = {}, O1 = { "--ptxas-options=-O1" }, O2 = { "--ptxas-options=-O2" },
@@ -252,7 +252,7 @@ return {
     { name = "ptxas", default = "default", in_source = false,
       values = { "default", "O1", "O2", "dlcm_ca", "dlcm_cg", "registers_24", "registers_32",
                  "registers_40", "registers_64" },
-      doc = "what the assembler is told (4.3)" },
+      doc = "options of the assembler (4.3)" },
     { name = "arch", default = "default", in_source = false,
       values = { "default", "compute_75", "compute_80", "compute_86", "compute_90" },
       doc = "-arch: a virtual architecture in place of the GPU's own (4.3)" },

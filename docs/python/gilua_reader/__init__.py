@@ -32,8 +32,8 @@ VERSIONS = (1, 2, 3, 4)
 ARCHIVE = "archive.sqlite"
 VIEWS = ("evaluations", "generations")
 
-# Columns of evaluations, as docs/archive.md has them; what is whole, or true or false, and may be
-# missing, of which pandas would make floats.
+# Columns of evaluations, as docs/archive.md has them. Whole numbers and booleans that may be missing
+# have types of their own, because pandas would convert them to floats.
 EVALUATIONS = (
     "run", "id", "generation", "birth", "first_parent", "second_parent", "genome", "case", "status",
     "message", "ticks", "ns", "max_error", "mean_error", "wrong", "unset", "registers", "source",
@@ -115,7 +115,7 @@ def kind_of(gene: str) -> str:
 class Run:
     """A run: its folder, or its archive alone.
 
-    Of several runs in one folder `run`, or the last of which a generation is known.
+    Where one folder has several runs: `run`, or the last one with a recorded generation.
     """
 
     def __init__(self, path: PathLike, run: Optional[int] = None) -> None:

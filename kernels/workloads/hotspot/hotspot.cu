@@ -69,7 +69,7 @@ __global__ void heat(const float *power, const float *from, float *to, int colum
         to[y * columns + x] = next[ty][tx];
 }
 
-/* What the kernel is told of the chip; a time step is 0.4 of the longest that is stable. */
+/* The chip's constants; a time step is 0.4 of the longest that is stable. */
 struct Chip {
     float capacity, rx, ry, rz, seconds;
     Chip(int rows, int columns)

@@ -72,7 +72,7 @@ __global__ void upper_left(int *score, const char *across, const char *down, con
     tile(score, across, down, similarity, width, penalty, bx * TILE, by * TILE);
 }
 
-// Diagonals behind the longest one, of which there are `all` tiles a row.
+// Diagonals behind the longest one; a row has `all` tiles.
 __global__ void lower_right(int *score, const char *across, const char *down, const int *similarity,
                             int width, int penalty, int tiles, int all) {
     int bx = blockIdx.x + all - tiles;

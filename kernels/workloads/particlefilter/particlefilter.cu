@@ -172,7 +172,7 @@ static int within(int v, int size) {
     return v < 0 ? 0 : v >= size ? size - 1 : v;
 }
 
-// Whether a value is right up to an error; the first of each kind that is not is told.
+// Whether a value is right up to an error; prints the first wrong value of each kind.
 static int wrong_value(const char *what, int i, double got, double want, double error) {
     static const char *told = "";
     if (fabs(got - want) <= error) return 0;

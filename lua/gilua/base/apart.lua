@@ -1,4 +1,4 @@
---- apart: pieces of work of which none is to keep the others from being done.
+--- apart: pieces of work that are all done, even if one of them fails.
 
 --- Does all of them, in their order; the first failure is raised when the last one is through.
 ---@param works (fun(...))[]

@@ -1,6 +1,6 @@
---- attempt: pcall for what the world may make fail. Two things are no such failure and go on
--- upwards: Ctrl-C, for who presses it means the whole command, not the one step that could do
--- without its result; and memory that has run out, which says nothing of what was attempted.
+--- attempt: pcall for what the world may make fail. Two errors are passed on instead: Ctrl-C, since
+-- it is meant for the whole command, not for one step that could do without its result; and memory
+-- that has run out, which says nothing about the attempt.
 
 local ends = require "gilua.base.ends"
 

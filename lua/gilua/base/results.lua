@@ -77,7 +77,7 @@ end
 
 local MOST_NAMED = 4
 
---- Refuses a folder that is no run's. One that holds runs is told of them.
+--- Refuses a folder that is no run's. If it holds runs, the sentence names them.
 ---@param folder string
 ---@param why string
 function M.refuse(folder, why)

@@ -43,7 +43,7 @@ local function ascending(list)
   return order
 end
 
--- The median of n values of which list[i] is drawn[i]; `order` is that of ascending values.
+-- Returns the median of n values: list[i] occurs drawn[i] times, `order` sorts list ascending.
 local function median_of_drawn(list, order, drawn, n)
   local below, lower = 0, nil
   for _, i in ipairs(order) do

@@ -52,7 +52,7 @@ function M.line(level, outermost)
 end
 
 --- What stops Lua from without, as a sentence: memory that has run out, and a part of gilua that
---- cannot be read, of which `require` says in many lines where it was sought.
+--- cannot be read, where `require` lists in many lines the places it searched.
 ---@param message string
 ---@return string?
 function M.from_without(message)

@@ -8,7 +8,7 @@ local link = require "gilua.farm.link"
 
 local M = {}
 
--- What is told within so many seconds: nodes by their agents' names, runs by theirs.
+-- Returns the messages of so many seconds: nodes by their agents' names, runs by theirs.
 local function listen(url, seconds)
   local nodes, runs = {}, {}
   local net <close> = link.open(url, "gilua cluster status")

@@ -38,7 +38,7 @@ local function count(done, total)
   io.stderr:write(("\rsetting %d of %d"):format(done, total), done == total and "\r\27[K" or "")
 end
 
--- How far the tuning is, for who watches its terminal or its page.
+-- Shows how far the tuning is, on the terminal and on the page.
 local function counting(run, o)
   local told = not o.quiet and gi.host.takes_escapes(2)
   local page = gi.live.page(run.folder)

@@ -22,7 +22,7 @@ local M = {
 ---@field from? string where its winner was found, in words
 ---@field seed integer
 ---@field untested? integer[] changed lines that the small case does not reach, where that is known
----@field untold? integer[] changed lines of which its data do not notice a change, likewise
+---@field untold? integer[] changed lines where its data notice no change, likewise
 ---@field promises? string[] that the host's code breaks or may break, likewise
 ---@field streams? string[] on which stream each kernel goes, likewise
 ---@field unjudged boolean it was stopped before anybody asked what its data cannot tell of its best

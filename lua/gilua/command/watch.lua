@@ -1,6 +1,6 @@
 -- watch: gilua watch RUN: the page of a run, served to a browser on this machine, or over ssh on
--- another. The address has a name that nobody can guess: on a machine of many people the page is
--- seen by those whom it is told. Nothing but files of the run's own folder is served. A folder that
+-- another. The address has a name that nobody can guess: on a machine of many people only those who
+-- know the address see the page. Nothing but files of the run's own folder is served. A folder that
 -- holds runs, those of islands say, has a page that leads to theirs.
 
 local core = require "gilua.core"

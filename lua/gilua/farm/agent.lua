@@ -232,7 +232,7 @@ function Session:post_on_case(spec)
   end)
 end
 
---- A job of which all is here that it needs.
+--- Begins a job whose files and code are all here.
 function Session:begin(spec)
   local message = spec.message
   if message.options then message.options = self:options_here(message.options) end

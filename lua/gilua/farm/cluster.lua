@@ -1,15 +1,15 @@
 --- cluster: a crew on other machines. It takes jobs as crew.lua does, and gives them to agents
--- (agent.lua), each of which has a crew of its own: whose doing a loss is, what a mutant may use
--- and the box are the agent's affair; here it is only whether an agent is there.
+-- (agent.lua), each with a crew of its own. The agent decides whose doing a loss is, what a mutant
+-- may use, and the box; the manager only knows whether an agent is there.
 --
 -- The manager owns the table of jobs. An agent is given as many as keep it busy, and tells each
 -- second which it has in hand: what it was given and has not is given out again, and so is all that
 -- an agent had that was not heard of for SILENT_S. A job may so be done twice. The first answer
 -- counts; on the virtual GPU they are equal. No message has to arrive.
 --
--- No source and no code passes through the manager: an agent is told a genome and the hash of its
--- source, makes that itself, and keeps what it compiles (codestore.lua). What is to be done with a
--- code is given to who has it, as long as that one is not behind others.
+-- No source and no code passes through the manager: an agent receives a genome and the hash of its
+-- source, makes that source itself, and keeps what it compiles (codestore.lua). Work on a code goes
+-- to the agent that has it, unless that agent is behind others.
 --
 -- Subjects: gilua.call (managers to all agents), gilua.beat (agents to all), gilua.state (managers
 -- to who wants to know), gilua.agent.ID (to one agent, of another too), gilua.run.RUN (to one
@@ -39,7 +39,7 @@ local M = {
 }
 
 local WAIT_S = 0.25 -- for a message
-local LONELY_S = 3 -- without an agent, until a person is told
+local LONELY_S = 3 -- without an agent, until the manager says so
 local MOST_HEARD = 500 -- messages between two looks at the clock
 -- Garbage is looked for when memory has grown to so many times what it was, or by ROOM_KB, which
 -- takes a quarter of the time less than Lua's own twice.
@@ -194,7 +194,7 @@ local function limits_of(job)
   return crew.limit_of(job), parts and crew.limit_of(parts[1]) or nil
 end
 
--- What an agent is told of a job. A case is told of by what makes it.
+-- The message to an agent about a job. It describes a case by what makes it.
 function Cluster:message_of(entry)
   local job = entry.job
   local message = job.message { device = self.device }
@@ -308,7 +308,7 @@ function Cluster:waiting(role)
   return n
 end
 
--- Puts an entry into an agent's hand, and what it is told into `given`.
+-- Gives an entry to an agent, and puts the message to it into `given`.
 function Cluster:give(entry, agent, slot, given)
   given[agent] = given[agent] or {}
   table.insert(given[agent], self:message_of(entry))
@@ -564,7 +564,7 @@ local function why_of(agents)
   return one and one.why
 end
 
--- Nobody can work: a person is told, and where that is for good the run ends.
+-- If nobody can work it prints that, and if nobody ever can it ends the run.
 function Cluster:check_lonely(now)
   if self.device_slots > 0 then
     self.alone_s = nil

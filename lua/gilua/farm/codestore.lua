@@ -1,10 +1,10 @@
 --- codestore: what compilers made at an agent, by its hash, so that it need not travel.
 --
--- A manager is told of PTX or machine code by a ticket: its hash, its size, and which agent has it.
+-- A manager knows PTX or machine code by a ticket: its hash, its size, and which agent has it.
 -- In the messages of jobs a ticket stands where the code would. An agent that has the code puts it
 -- there; one that has not asks the agent that the ticket names, and keeps what it gets. Where that
--- one does not answer, or has it no more, the manager is told that it is missing, and has it made
--- again (funnel.lua).
+-- one does not answer, or has it no more, the agent reports that it is missing, and the manager has
+-- it made again (funnel.lua).
 
 local core = require "gilua.core"
 local jobqueue = require "gilua.farm.jobqueue"

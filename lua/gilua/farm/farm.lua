@@ -219,7 +219,7 @@ function Farm:serve(after)
   if memory then memory:flush() end
 end
 
---- From now on nothing is done that a memory knows, and all that is done is told to it.
+--- From now on the farm asks a memory before it evaluates, and writes each result into it.
 ---@param memory table of gi.archive
 function Farm:remember(memory)
   self.funnel.memory = memory
@@ -354,7 +354,7 @@ function Farm:evaluate(genomes, case, options)
   return results
 end
 
---- What a text was compiled to, for who wants to read it; an agent that has it is asked for it.
+--- Returns what a text was compiled to, for a person; fetches it from the agent that has it.
 ---@param kind string "ptx", or "ir", LLVM's bitcode
 ---@return string?
 function Farm:made(plan, text, kind)

@@ -1,7 +1,7 @@
 --- Runs mutants of a recorded problem on a GPU: the whole recording is replayed with the mutant's
 --- code, first once, each kernel timed and every piece that the program copied out compared, then
---- again and again, for the time of the whole sequence. It stands where runner.lua does, of which
---- it has what is not of one launch alone; replayer.lua is its virtual GPU's twin.
+--- again and again, for the time of the whole sequence. It replaces runner.lua, and
+--- inherits what is not of one launch alone; replayer.lua is its twin for the virtual GPU.
 
 local runner = require "gilua.farm.runner"
 

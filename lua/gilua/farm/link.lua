@@ -52,7 +52,7 @@ end
 --- Connects to a NATS server.
 ---@param url string "nats://HOST:4222"
 ---@param name string for the server's log
----@param say? fun(format: string, ...) is told when the server is gone, and when it is back
+---@param say? fun(format: string, ...) called when the server is gone, and when it is back
 ---@return gilua.link
 function M.open(url, name, say)
   check_address(url)

@@ -256,7 +256,7 @@ end
 ---@param problem gilua.problem
 ---@param target string? what the device wants: "compute_90", "sm_90"; nil: only sources are made
 ---@param clock string "events" or "spans"
----@param two_stages? boolean machine code comes after PTX, and only for who is asked for it
+---@param two_stages? boolean machine code comes after PTX, and only on request
 ---@return gilua.plan.maker
 function M.maker(problem, target, clock, two_stages)
   local plain, guarded = prologues(problem, clock)
@@ -317,7 +317,7 @@ function Maker:source(text)
   return (text.guarded and self.checked_prologue or self.prologue) .. source
 end
 
---- The same for who was told a text's genome, and what comes of it.
+--- Makes the source of a genome, and refuses one whose hash is not the manager's.
 ---@param text { genome: string, guarded: boolean?, source_hash: string }
 ---@return string? source
 ---@return string? message

@@ -1,5 +1,5 @@
 --- programhost: what a whole CUDA program needs to run on gilua's own CUDA library, or to be
---- recorded on a GPU: the library's folder, what the library is told, the program's environment.
+--- recorded on a GPU: the library's folder, its settings, the program's environment.
 
 local attempt = require "gilua.base.attempt"
 local core = require "gilua.core"
@@ -43,7 +43,7 @@ function M.wants_runtime(found)
   end
 end
 
---- Writes what the library is told.
+--- Writes the library's settings.
 ---@param folder string in which it also leaves what it found
 ---@param o { checks?: table<string, boolean>, patience?: integer, recording?: string,
 ---  threads?: integer, repeats?: integer, as?: string, kernel?: string, skip?: integer,
@@ -88,7 +88,7 @@ function M.environment(folder, found)
   return env
 end
 
---- Writes what the recorder is told that the driver loads into a program on a GPU.
+--- Writes the settings of the recorder that the driver loads into a program on a GPU.
 ---@param folder string in which it also leaves why it refused something
 ---@param o { recording: string, as?: string, kernel?: string, skip?: integer, count?: integer }
 ---@param cupti string its path

@@ -167,8 +167,8 @@ local function maker_for(m)
   return makers[m.clock]
 end
 
---- Units of which a manager elsewhere has said how their sources are made, with them. Raises where
---- one is another than its.
+--- Makes the sources of units that a manager elsewhere sent as genomes. Raises if a source's hash
+--- is not the manager's.
 local function make_sources(m)
   local maker, problem = maker_for(m), problem_at(m.problem)
   local names = problem.grammar:names()
@@ -259,7 +259,7 @@ function operations.edit(m)
   return { results = results, images = images, seconds = core.system.seconds() - start }
 end
 
---- One source, for who waits for it; what is wrong with how it was asked for is the asker's.
+--- Compiles one source for a caller that waits; an error in the request goes back to the caller.
 function operations.compile_one(m)
   local ok, results = attempt(function()
     local compile = m.options and m.options.compiler == "llvm" and llvmcompiler.one
@@ -329,8 +329,8 @@ function operations.case(m)
            seconds = core.system.seconds() - start }, share
 end
 
--- The small case without the checks that take most of its time, for who would end with wrong
--- answers anyway. nil: they are right.
+-- Runs the small case without the checks that take most of its time, to find wrong answers early.
+-- nil: they are right.
 local function wrong_at_once(runner, tolerated, m)
   local verdict = runner:check(m.code, m.values, m.budget, m.guarded, m.loop_limit, true)
   verdict.unchecked = true

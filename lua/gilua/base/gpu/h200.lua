@@ -67,7 +67,7 @@ return {
   block_ticks = 300,                -- [a] starting a block, until its first instruction
   memory_parallelism = 4,           -- [a] loads of a warp that wait together
 
-  -- energy: an estimate (cost.h), of which nothing is measured
+  -- energy: an estimate (cost.h), not measured
   power_idle_w = 120,               -- [a] at full clocks, nothing running
   energy_instruction_pj = 400,      -- [a] of a warp: FMA at full rate would draw 400 W of 700
   energy_wavefront_pj = 150,        -- [a] 128 bytes of shared memory or L1

@@ -37,8 +37,8 @@ local function is_told(plan)
 end
 
 -- What is compared: of a recorded problem what its driver makes of the PTX, as it does of a
--- program's; what nvJitLink makes of it, quicker, served to choose. Where the assembler is told
--- something of either, both are nvJitLink's.
+-- program's; what nvJitLink makes of it, quicker, served to choose. Where either has options of
+-- the assembler, both are nvJitLink's.
 function Funnel:compared_code(plan, told)
   if told or not self.linked then return self:code_of(plan) end
   local hash = self.compiled:of(plan.text.hash).ptx

@@ -150,7 +150,7 @@ function Funnel:is_compiled(plan)
   return true
 end
 
---- What makes a text for who waits for it.
+--- Starts the job that makes a text, if none is under way.
 function Funnel:make(plan, text)
   local is_machine = text == plan.machine
   if text.of and not (is_machine and self.linked) then return self:edit(plan, text) end

@@ -128,7 +128,7 @@ function Funnel:is_linked(text)
   return asked and text.ptx ~= nil and self:code(text.ptx) ~= nil
 end
 
---- What a compiler is told of a text: its PTX to be linked, its source, or how to make that.
+--- Returns a compiler's input for a text: its PTX to be linked, its source, or how to make that.
 function Funnel:unit_of(text, linked)
   local unit = { names = self.names, kernel = self.problem.kernel }
   if linked then

@@ -1,7 +1,7 @@
 -- limits: what a mutant may use, relative to the unmodified kernel.
 --
--- The small case costs little, so that a slow mutant is told from an endless one there. On the
--- whole case ten times as slow is no use.
+-- The small case costs little, so its limit is wide enough to distinguish a slow mutant from an
+-- endless one. On the whole case a mutant ten times as slow is no use.
 
 local CHECK_FACTOR = 100 -- warp instructions, up to …
 local MOST_CHECKED = 50000000 -- … so many, but RUN_FACTOR times as many in any case
