@@ -59,7 +59,7 @@ local gi = {
   modules = modules, -- what every other field is: its name -> what `require` takes
 }
 
--- What is wrong with a call is told at the line that made it, not here.
+-- An error in a call names the line that made it, not this file.
 local function passed_on(ok, ...)
   if ok then return ... end
   local why = ...

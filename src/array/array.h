@@ -111,13 +111,13 @@ typedef struct Comparison {
 /* Compares got with expected, both of the same type and count, in one pass over memory.
 **
 ** The error of an element is |got - expected|; of an answer, the worst of its used elements. NaN
-** where NaN was expected has error 0, and is told; so have equal infinities; any other error that
-** is not finite is infinite. The sentinel counts as unset and wrong - but for integers, where the
-** sentinel is an ordinary value too, only when something else was expected. f32 elements are
+** where NaN was expected has error 0, and is counted; so have equal infinities; any other error
+** that is not finite is infinite. The sentinel counts as unset and wrong - but for integers, where
+** the sentinel is an ordinary value too, only when something else was expected. f32 elements are
 ** subtracted in f32 (exact for values that are close), the rest in f64 (64-bit integers: exact
-** difference, rounded once).
-** Deterministic: partial sums are over fixed-size chunks and added in order, so the result is the
-** same to the bit whatever the number of threads. Fails ("usage") on mismatched arrays. */
+** difference, rounded once). Deterministic: partial sums are over fixed-size chunks and added in
+** order, so the result is the same to the bit whatever the number of threads. Fails ("usage") on
+** mismatched arrays. */
 bool array_compare(const Array *got, const Array *expected, const CompareOptions *options,
                    Comparison *out, gi_err *err);
 

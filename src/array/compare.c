@@ -239,7 +239,7 @@ static inline void tally(Tally *t, BlockErrors *out, int i, V4 worst, V4 all) {
     for (int k = 0; k < 4; k++) t->sum[k] += (double)worst[k];
 }
 
-/* The errors of BLOCK float4 answers of which `used` elements count. */
+/* Adds the errors of BLOCK float4 answers, counting `used` elements of each. */
 static Tally errors_of_fours(const float *got, const float *expected, int used, BlockErrors *out) {
     const M4 keep = {ABSOLUTE, used > 1 ? ABSOLUTE : 0, used > 2 ? ABSOLUTE : 0,
                      used > 3 ? ABSOLUTE : 0};

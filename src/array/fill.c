@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { SORTS = 20 }; /* of which four are zeros, ones, twos and, now and then, far off */
+enum { SORTS = 20 }; /* four of them: zero, one, two, and now and then a number far off */
 
 static bool is_signed(ArrayType type) {
     return type != ARRAY_U8 && type != ARRAY_U16 && type != ARRAY_U32 && type != ARRAY_U64;

@@ -285,7 +285,7 @@ static int variables(lua_State *L) {
     return 1;
 }
 
-/* All variables of an image count, so that its kernel is told from one with others. */
+/* The hash covers all variables of an image, so that a kernel differs from one with others. */
 static int code_hash(lua_State *L) {
     size_t len;
     const char *image = luaL_checklstring(L, 1, &len), *kernel = luaL_checkstring(L, 2);

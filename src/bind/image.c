@@ -83,7 +83,7 @@ static int grey_picture(lua_State *L) {
 }
 
 /* Dark blue, blue-green, yellow-green, orange, light red: brightness rises and falls little, so
-** that depth is told by hue, near being warm. */
+** that the hue shows depth, near being warm. */
 static void colour_of(double t, unsigned char rgb[3]) {
     static const double stops[5][3] = {
         {40, 40, 130}, {20, 140, 190}, {120, 200, 80}, {250, 180, 40}, {230, 70, 60}};

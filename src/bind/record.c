@@ -186,8 +186,7 @@ static void push_held(lua_State *L, const ReplayResult *r, const ReplayVariable 
     lua_setfield(L, -2, "variables");
 }
 
-/* The list of a launch's addresses that it did this to; of a launch of which that is not known
-** nothing. */
+/* Pushes the list of addresses that a launch did this to; an empty one if that is unknown. */
 static void push_touches(lua_State *L, const ReplayTouches *t, int first, unsigned how) {
     lua_newtable(L);
     for (int i = first; i < t->n && t->list[i].launch == t->list[first].launch; i++) {

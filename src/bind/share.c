@@ -7,8 +7,8 @@
 
 #define CLASS "gilua.share"
 
-/* A share is a few bytes to Lua but a descriptor to the system, of which there may be no more than
-** 1024: past so many at once, garbage is collected before another is made. */
+/* A share is a few bytes to Lua but a descriptor to the system, which may allow no more than 1024
+** of them: past so many at once, garbage is collected before another is made. */
 #define MANY 128
 static int live;
 static int next_collection = MANY;

@@ -16,7 +16,7 @@
 typedef struct Search {
     const Wanted *wanted;
     void *context;
-    gi_buf looked;  /* the places, for who finds nothing */
+    gi_buf looked;  /* the places, for the message when nothing is found */
     gi_buf refused; /* what the loader said of the first file that is there and was not taken */
 } Search;
 

@@ -295,7 +295,7 @@ static void limit_files(uint64_t bytes) {
     setrlimit(RLIMIT_FSIZE, &most);
 }
 
-/* The driver keeps what it compiles below the user's home, unless it is told where: here. */
+/* The driver keeps what it compiles below the user's home, unless a variable names a folder. */
 static char *own_folder(const BoxOptions *o) {
     gi_buf path = {0};
     if (o->scratch == NULL) return NULL;

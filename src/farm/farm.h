@@ -7,7 +7,7 @@
 ** for: one that dies, sends nonsense or outgrows its memory is ended by its process id, and
 ** reported.
 **
-** Whose doing a death is, is told apart, because a mutant is blamed for some and not for others. By
+** Deaths are classed by their cause, because a mutant is blamed for some and not for others. By
 ** the worker's own doing are a fault (SIGSEGV, SIGABRT and their kin), an exit, nonsense, and its
 ** size. A signal that no program gets by what it does (SIGKILL above all) came from somebody else:
 ** from the kernel where its count of processes killed for want of memory (`oom_kill` in

@@ -34,7 +34,7 @@ static bool has_text(const char *path, const Module *m) {
 }
 
 /* Code in pieces, with the file's name between its head and the rest: the length, as lua_dump
-** writes it (plus one, in units of seven bits, the last of which is marked), and the bytes. */
+** writes it (plus one, in units of seven bits, the last one marked), and the bytes. */
 typedef struct Reading {
     const char *at[5]; /* NULL-ended */
     size_t n[5];

@@ -2,10 +2,10 @@
 ** (CUDA_INJECTION64_PATH), and that CUPTI tells of each call of the driver's functions. It writes
 ** the recording that `gilua record` writes of a program on the virtual GPU (record.h).
 **
-** inject.c begins and ends it; calls.c takes the arguments of each function apart; tape.c keeps
-** what is told; code.c finds the PTX of what is launched; gpu.c asks the driver itself.
+** inject.c begins and ends it; calls.c takes the arguments of each function apart; tape.c writes
+** the recording; code.c finds the PTX of what is launched; gpu.c asks the driver itself.
 **
-** What is told is what has happened: a call is looked at where it returns. One call at a time is
+** It records what has happened: a call is looked at where it returns. One call at a time is
 ** looked at, in the order in which they come, and what the host gets is waited for, so that a
 ** recording is one of the orders that the GPU may have chosen. Private to src/inject.
 */

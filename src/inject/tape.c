@@ -1,10 +1,10 @@
-/* tape.c - what is told of a program on a GPU, as lines of a recording (docs/recording.md).
+/* tape.c - writes what a program does on a GPU as lines of a recording (docs/recording.md).
 **
-** Memory of the device's own is told as it comes. Memory that the host has, too (managed, pinned,
-** registered) is the host's until a launch can reach it: one whose arguments, or data that the
-** device was given before, name an address in it. From then on it is looked at around each launch:
-** what is another before it, the host wrote; what is another behind it and still there when the
-** host waits, the kernel did.
+** Memory of the device's own is recorded as it comes. Memory that the host has, too (managed,
+** pinned, registered) is the host's until a launch can reach it: one whose arguments, or data that
+** the device was given before, name an address in it. From then on it is looked at around each
+** launch: what is another before it, the host wrote; what is another behind it and still there
+** when the host waits, the kernel did.
 **
 ** A launch's time is between two events in its stream. The lines wait until it is known: until the
 ** host waits, or until there are MOST_TIMED launches.

@@ -1,4 +1,4 @@
-/* texture.c - arrays and texture objects, as the driver is told of them, in a recording's words.
+/* texture.c - arrays and texture objects, as a program creates them, in a recording's words.
 **
 ** A GPU's handles of textures are small numbers, which arguments may be for other reasons. So a
 ** recording has others, which nothing else is, and an argument is changed where the kernel reads a

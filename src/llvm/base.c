@@ -47,7 +47,7 @@ bool llvm_site_is_open(const LlvmBase *b, LlvmSite at) {
            !llvm_is_terminator(l, v);
 }
 
-/* Without its metadata, of which the last words of a line are: ", !dbg !7". */
+/* Without its metadata, which ends a line: ", !dbg !7". */
 void llvm_site_text(const LlvmBase *b, LlvmSite at, gi_buf *out) {
     char *text = b->m->llvm->PrintValueToString(value_of(b, at));
     const char *from = text + strspn(text, " "), *end = strstr(from, ", !");

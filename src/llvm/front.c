@@ -160,8 +160,8 @@ static void allow_folder_of(int rules, const char *file, unsigned rights) {
     free(real);
 }
 
-/* Its own files and the system's programs and libraries, our header, and the folders of headers
-** that it is told of: what a stranger's #include may name. It writes nothing. -1 where the kernel
+/* Clang's own files and the system's programs and libraries, our header, and the given folders of
+** headers: what a stranger's #include may name. It writes nothing. -1 where the kernel
 ** has no Landlock. */
 static int shut_rules(const Llvm *l, const LlvmSource *s, const Words *w) {
     static const char *const system[] = {"/etc/ld.so.cache", "/bin", "/lib",

@@ -26,7 +26,7 @@ enum {
     LLVM_TYPE_TOKEN = 16,
 };
 
-/* Blocks and the tree of which dominates which are the same whatever the genes: no gene changes
+/* Blocks and the dominator tree are the same whatever the genes: no gene changes
 ** where a branch goes. */
 typedef struct LlvmFunc {
     LlvmValue *value;

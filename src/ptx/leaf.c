@@ -11,7 +11,7 @@
 /* Opcodes whose operands may be numbers, all of them. Others want registers here and there. */
 static const char NUMBERS[] =
     "add sub mul mad fma min max setp and or xor shl shr selp mov div rem";
-static const char HALF[] = "f16 f16x2 bf16 bf16x2 tf32"; /* of which there are no numbers */
+static const char HALF[] = "f16 f16x2 bf16 bf16x2 tf32"; /* PTX has no literals of these */
 
 /* In which type operands are taken: with two types in its name (cvt.f32.s32, mul.wide is none) an
 ** instruction reads the last. */

@@ -127,7 +127,7 @@ static void print_number(const PtxVar *v, uint64_t offset, gi_buf *out) {
     for (size_t i = size < 8 ? size : 8; i-- > 0;) bits = bits << 8 | v->init[offset + i];
     if (v->type == PTX_F32) gi_buf_addf(out, "0f%08" PRIX64, bits);
     else if (v->type == PTX_F64) gi_buf_addf(out, "0d%016" PRIX64, bits);
-    else if (bits == 0) gi_buf_adds(out, "0"); /* of which there may be millions */
+    else if (bits == 0) gi_buf_adds(out, "0"); /* an array may have millions */
     else gi_buf_addf(out, "%" PRIu64, bits);
 }
 

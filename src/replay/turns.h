@@ -5,8 +5,8 @@
 ** B / S, at most all of them; one that moves more has its share of the memory's time, part_memory
 ** of its ticks. It takes what it takes alone. It begins once what it waits for has ended, and those
 ** that are under way leave its share; of several the first of the recording begins first. So two
-** that fit together take as long as the longer one, and two of which one fills the GPU as long as
-** one after the other. What events cost is not in it.
+** that fit together take as long as the longer one; if one of them fills the GPU they take as long
+** as one after the other. What events cost is not in it.
 */
 #ifndef GILUA_REPLAY_TURNS_H
 #define GILUA_REPLAY_TURNS_H

@@ -36,7 +36,7 @@ bool memo_capped(const Habit *h, Figures *out);
 /* Around a launch that runs. plain: it did nothing but compute, so that it may be left out. */
 void memo_before(Habit *h, const OpLaunch *l);
 void memo_after(Habit *h, const Figures *took, bool plain);
-/* Bytes that memos may hold, of which they hold `kept`, where so many more are free: an eighth of
+/* Returns the bytes that memos may hold; they hold `kept`, and so many more are free: an eighth of
 ** what would be free without them, and no more than 4 GiB. So programs that run beside each other
 ** leave each other room. */
 static inline size_t memo_most(size_t available, size_t kept) {

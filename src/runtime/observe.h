@@ -1,4 +1,4 @@
-/* observe.h - who is told of everything that happens on the device: every op that runs, every
+/* observe.h - observers of everything that happens on the device: every op that runs, every
 ** module, region, array and texture that comes and goes, in order. recorder.c is one of them.
 */
 #ifndef GILUA_RUNTIME_OBSERVE_H

@@ -1,4 +1,4 @@
-/* properties.h - what a program is told about its GPU. Private to src/runtime.
+/* properties.h - the properties of its GPU that a program reads. Private to src/runtime.
 **
 ** Values come from the model where it has them; the others are those of compute capability 9.0
 ** (CUDA C++ Programming Guide, technical specifications) and of an H200. */

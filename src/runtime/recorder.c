@@ -6,9 +6,9 @@
 ** taken when the host waits next.
 **
 ** A recording may be of some launches only (Config: record_kernel, record_skip, record_count). What
-** comes and goes is told from the beginning on, since addresses follow from it. What happens is
-** told between the first of these launches and the last: all memory is written as it is before the
-** first, and what is another after the last is read.
+** comes and goes is recorded from the beginning on, since addresses follow from it. What happens is
+** recorded between the first of these launches and the last: all memory is written as it is before
+** the first, and what is another after the last is read.
 */
 #include "runtime/recorder.h"
 
@@ -354,7 +354,7 @@ static void before(const Stream *s, const Op *op) {
     for (int i = 0; i < n_shared; i++) take_from_host(&shared[i]);
 }
 
-/* An op that is told of wrote there. */
+/* A recorded op wrote there. */
 static void wrote(const Side *to) {
     if (side_where(to) != (WHERE_HOST | WHERE_DEVICE)) return;
     for (int i = 0; i < n_shared; i++) shared[i].hash = hash_now(&shared[i]);

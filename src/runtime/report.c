@@ -42,7 +42,7 @@ void report_refusal(const char *fmt, va_list args) {
     vsnprintf(report->refusal, sizeof report->refusal, fmt, args);
 }
 
-/* Is it told already? Of a kernel one instruction is told once, of the host one text. */
+/* Is it reported already? An instruction of a kernel is reported once, and a text of the host. */
 static bool is_same(const ReportFinding *f, const ReportFinding *g) {
     if (strcmp(f->kind, g->kind) != 0 || strcmp(f->kernel, g->kernel) != 0) return false;
     return f->ptx_line ? f->ptx_line == g->ptx_line : strcmp(f->text, g->text) == 0;

@@ -201,7 +201,7 @@ happen() { # happen EVENT NODE
 
 # What a run's log says of its agents, summed up.
 lost() {
-  perl -ne '/(\d+) agents? gone or silent; (\d+) jobs? given out once more, (\d+) done twice, of which measurements (\d+)/
+  perl -ne '/(\d+) agents? gone or silent; (\d+) jobs? given out once more, (\d+) done twice \((\d+) of them measurements\)/
     and ($a += $1, $b += $2, $c += $3, $d += $4); END { printf "%5d %6d %6d %9d", $a, $b, $c, $d }' "$DIR/there/log.txt"
 }
 workers() { grep -ls "from now on" "$DIR"/agent-*.said | wc -l; } # agents that had a part in it

@@ -1,5 +1,5 @@
 /* gilua_llvm.h - what clang knows of CUDA's language and library when it compiles for gilua: this
-** stands in for the headers of the toolkit, of which it needs none, and is read in a millisecond.
+** replaces the headers of the toolkit; it includes none of them and is read in a millisecond.
 **
 ** What is here does what CUDA's function of the name does (CUDA C++ Programming Guide; CUDA Math
 ** API), bit for bit where that is one instruction. Functions of the mathematical library that are
@@ -153,7 +153,7 @@ GILUA_F unsigned int __activemask() {
     return mask;
 }
 
-/* The bits of a value as words, each of which goes on its own. */
+/* Splits the bits of a value into words and shuffles each word. */
 #define GILUA_SHUFFLE(name, hidden, T2, clamp)                                                     \
     template <class T>                                                                             \
     GILUA_F T name(unsigned int mask, T value, T2 where, int width = 32) {                         \

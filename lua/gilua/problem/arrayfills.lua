@@ -52,7 +52,7 @@ end
 
 local HALF = 1 << 32
 
---- Whole numbers of which every bit is random; of floats what "mixed" gives.
+--- Fills an array of whole numbers with random bits; of floats it gives what "mixed" gives.
 function M.random_bits(array, rng)
   if not M.is_whole(array) then return M.mixed(array, rng) end
   local width = tonumber(array:dtype():match "%d+")

@@ -21,7 +21,7 @@ function M.cuda_headers()
   return options
 end
 
---- What compilers are told for each value of the parameters that say it; nvcc is told the same.
+--- The compilers' options for each value of the parameters that choose them; nvcc gets the same.
 --- `math`: how exact floats have to be: `ftz` makes subnormals zero, `division` makes quotients and
 --- roots good to 2 units in the last place, `fast` is both and __expf, __sinf and their like.
 --- `ptxas`: what the assembler does with PTX, on a GPU alone.

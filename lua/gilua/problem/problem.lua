@@ -30,7 +30,7 @@ local transforming = require "gilua.transform.grammar"
 ---@field tolerance table { max_error, rel_error, wrong_above, parent_penalty, outputs }
 ---@field loop_limit integer iterations of all its loops that a thread is allowed in the checked run
 ---@field check_races string "global" or "shared": where the checked run looks for races
----@field benign_races string "warn" or "refuse": what it does about those of which nothing can come
+---@field benign_races string "warn" or "refuse": races that cannot change a result
 local Problem = class.methods
 
 local FIELDS = {

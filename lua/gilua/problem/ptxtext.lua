@@ -132,7 +132,7 @@ local SUM = "^\t(%l+)(%.?%l*)%.f(%d%d)%s+([%w%%]+), ([^,;]+), ([^,;]+);"
 local FUSED = "\t{\n\t.reg %s %%gilua_minus;\n\tneg%s %%gilua_minus, %s;\n"
   .. "\tfma.rn%s %s, %s, %s, %s;\n\t}"
 
--- The line of a sum of which an operand is a product, as one instruction; nil where none is.
+-- Returns a sum's line as one fused instruction, or nil if none of its operands is a product.
 local function fused(line, products)
   local op, more, bits, to, a, b = line:match(SUM)
   if (op ~= "add" and op ~= "sub") or (more ~= "" and more ~= ".ftz") then return nil end

@@ -9,7 +9,7 @@ local M = {}
 local Findings = {}
 Findings.__index = Findings
 
--- A mark at the line's head, and what a program is told.
+-- A mark at the line's head, and the word in JSON.
 local VERDICT = { ok = "ok", no = "wrong", ["!!"] = "warning" }
 
 ---@class Finding

@@ -89,8 +89,8 @@ end
 local LAST_WORLD = "SELECT w.description FROM run r JOIN world w ON w.id = r.world "
   .. "WHERE part_of IS NULL ORDER BY r.id DESC LIMIT 1 OFFSET ?1"
 
--- What a run found out in another world holds no longer: one that is begun again cannot go on, and
--- to others it is told (log.txt).
+-- What a run found out in another world is no longer valid: a run that is resumed ends with that
+-- error, others write it into log.txt.
 local function compare(folder, description)
   local last = folder.archive:row(LAST_WORLD, 0)
   local why = last and world.difference(last.description, description)
@@ -141,7 +141,7 @@ end
 --- An observer that tells the archive of every mutant.
 ---@param folder ResultFolder
 ---@param title? string "evolution", or what else it is
----@return table observer archive, id: where it tells of which run, once that has begun
+---@return table observer archive, id: its archive, and the run's number there once that has begun
 function M.observer(folder, title)
   local archive, id
   local alone = {} -- told of when they came, and again when they have their fitness

@@ -39,7 +39,7 @@ local M = {}
 ---@field complete boolean false: more headers than are kept
 
 M.FOLDER = "problem.kept"
-M.GRAMMAR = "grammar.bnf" -- the rules that were open, for who applies a genome without problem.lua
+M.GRAMMAR = "grammar.bnf" -- the rules that were open, to apply a genome without problem.lua
 M.PTX = "kernel.ptx" -- the unmodified kernel's, where there were genes below the source
 
 local MOST_FILES = 200

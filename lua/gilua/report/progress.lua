@@ -178,7 +178,7 @@ end
 --------------------------------------------------------------------------------------------------
 -- The observer
 
--- What a program is told with --json.
+-- The observer that prints JSON (--json).
 local function telling(o)
   local t = {}
 

@@ -214,8 +214,8 @@ local function agents_since(told, lost)
   local n = {}
   for what, all in pairs(lost) do n[what] = all - (told[what] or 0) end
   if (n.agents or 0) + (n.again or 0) + (n.twice or 0) == 0 then return nil end
-  return ("%d agent%s gone or silent; %d job%s given out once more, %d done twice, of which "
-    .. "measurements %d"):format(n.agents, n.agents == 1 and "" or "s", n.again,
+  return ("%d agent%s gone or silent; %d job%s given out once more, %d done twice (%d of "
+    .. "them measurements)"):format(n.agents, n.agents == 1 and "" or "s", n.again,
     n.again == 1 and "" or "s", n.twice, n.measured)
 end
 

@@ -110,7 +110,7 @@ function M.value(run)
   return json.object { { "count", n }, { "mutants", json.array(list) } }
 end
 
---- What a person is told in the end; nil where there are none.
+--- Returns the sentences printed at the end, or nil if there are none.
 ---@param run Run
 ---@return string?
 function M.summary(run)

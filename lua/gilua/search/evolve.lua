@@ -458,7 +458,7 @@ local function next_population(run)
   return children
 end
 
--- A new case; how many random words it took is kept, for who simulates the run without its cases.
+-- Makes a new case; keeps how many random words it took, to simulate the run without its cases.
 local function new_case(run, number, stage)
   local rng = run.rng
   local before = rng.draws and rng:draws()

@@ -418,7 +418,7 @@ function M.options_of(varies) return varies and made[varies] end
 --- The fields of a scheme for gilua.evolve.run that make it GEVO; what else a scheme needs
 --- (problem, farm, rng, new_case) and what is to differ is added by the caller.
 ---@param options? table objectives: names of M.objectives, or { name =, value = fun(own, baseline)
----  } each, the first of which the winner goes by; error: the share that answers may be off by
+---  } each; the first one chooses the winner; error: the share that answers may be off by
 ---  (0.01 where error is an objective; else as near as the unmodified kernel); population,
 ---  init_edits, cross_rate, mutate_rate, elite_share, tournament, tries, percent
 ---@return table fields with `observers`, to which others may be added

@@ -32,7 +32,7 @@ M.defaults = { every = 3, migrants = 2, timeout_s = math.huge }
 local NEEDED = { "folder", "island", "islands" }
 
 local PAUSE_S = 0.05 -- between two looks
-local TOLD_AFTER_S = 10 -- of waiting, the person who looks on is told
+local TOLD_AFTER_S = 10 -- of waiting, it prints that it waits
 
 --- The island that sends to this one.
 ---@param ring Ring

@@ -5,7 +5,7 @@
 -- interleaved pairs with the genome as evolved, and what the noise of such a comparison is comes
 -- from comparing that genome with itself. Beyond the paper, pairs of genes are tried as well: of
 -- two redundant copies each can go alone but not the second after the first (left to right does
--- that), while two genes of which either alone spoils the answer may be dispensable together
+-- that), while two genes that each alone spoil the answer may be dispensable together
 -- (§4.6.4, §4.6.6 wonder about such).
 
 local fail = require "gilua.base.fail"

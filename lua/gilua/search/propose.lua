@@ -7,11 +7,11 @@
 --             gi.propose.step { command = "./my-model", most = 4, limit_s = 60 } }
 --
 -- The question comes on the program's standard input, a JSON object: problem, file, generation,
--- wanted (how many texts may come), random (a whole number, for who needs one), unmodified and
+-- wanted (how many texts may come), random (a whole number to seed with), unmodified and
 -- best, each { source, ticks, ns, registers, shared_bytes, max_error } with what is known of it;
 -- best has its genome and speedup too. The answer is what it prints: one source, one unified diff
--- of best's source, or JSON: a list of { "source": … } and { "patch": … }, of which other fields
--- are kept.
+-- of best's source, or JSON: a list of { "source": … } and { "patch": … }; other fields are
+-- kept.
 --
 -- Questions and answers stay in a folder (`keep`). What is asked again, by a run that is resumed or
 -- done once more, is answered from there, and the program is not needed.

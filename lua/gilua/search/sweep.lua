@@ -58,10 +58,10 @@ local FURTHER = 2 -- times the one before is what is tried of many
 local Sweep = {}
 Sweep.__index = Sweep
 
--- Of the words that the compiler is told, those tried, by the numbers of their rules.
+-- The compiler's options that are tried, by the numbers of their rules.
 local TOLD = { optrestrict = { 0 }, launchbounds = { 0, 2 } }
 
--- What two genes of which a genome has one at most have in common; nil of others.
+-- Returns what two genes share that exclude each other, or nil for a gene that excludes none.
 local function place_of(gene)
   local slot, type = gene:match "^(<(%a+)_[^<>]+>)<%a+_K%d+>$"
   return genome.name_set(gene) or gene:match "^T:[%w_]+<[^<>]+>" or TOLD[type] and slot

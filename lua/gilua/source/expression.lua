@@ -25,7 +25,7 @@ local M = {}
 
 local set = settings.set
 
---- The words of which types are made that need no declaration.
+--- The words that form types without a declaration.
 M.TYPES = core.grammar.type_words()
 
 local CHILDREN = { "callee", "a", "b", "condition", "index" }

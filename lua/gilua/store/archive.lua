@@ -224,8 +224,8 @@ function Archive:last_run()
   return self:row "SELECT * FROM run WHERE part_of IS NULL ORDER BY id DESC LIMIT 1"
 end
 
---- The run that people ask about: the last one of which a generation is known, since a later one
---- that was ended before that has taken nothing's place; the last where none got so far.
+--- Returns the run that people ask about: the last one with a recorded generation, since a later
+--- one that ended before replaces nothing; the last of all if none got so far.
 ---@return table? row of `run`
 function Archive:told_run()
   return self:row("SELECT * FROM run WHERE part_of IS NULL AND EXISTS (SELECT 1 FROM evaluation "
@@ -315,8 +315,8 @@ end
 local Memory = {}
 Memory.__index = Memory
 
---- What a farm finds out in a world is told to it, and asked of it. On a GPU a time is an answer
---- only within the run that took it.
+--- Returns the memory that a farm writes its results in a world to, and asks. On a GPU a time is an
+--- answer only within the run that took it.
 ---@param world string hash
 ---@param run? integer on a GPU
 ---@return gilua.memory

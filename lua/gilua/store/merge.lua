@@ -3,7 +3,7 @@
 -- one transaction: whenever the program ends, a source is in whole or not at all, and the same
 -- command again does the rest.
 --
--- Where two archives answer the same question differently the first answer stays, and it is told.
+-- Where two archives answer the same question differently the first answer stays; merge says so.
 
 local archives = require "gilua.store.archive"
 local fail = require "gilua.base.fail"

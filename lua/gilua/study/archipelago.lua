@@ -71,10 +71,10 @@ local function command_of(a, island)
   return table.concat(words, " ")
 end
 
--- All of them beside each other. A shell's background jobs do not hear the interrupt key, so that
--- it is told to them, and waited for until they have saved what they have; the status is then the
--- signal's, as shells have it. One that ends badly would be waited for by its neighbours for ever:
--- then all are told to end.
+-- Runs all of them beside each other. A shell's background jobs do not hear the interrupt key, so
+-- the script passes it on and waits until they have saved what they have; the status is then the
+-- signal's, as shells have it. The neighbours of one that ends badly would wait for it for ever:
+-- then the script ends all.
 local BESIDE = [[
 one() {
   "$@" & island=$!

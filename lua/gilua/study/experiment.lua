@@ -143,7 +143,7 @@ local function observers(study)
   return { study._report, gi.progress.new { quiet = study.options.quiet } }
 end
 
--- Those of another run, of which the page says only how far it is.
+-- The observers of another run; the page shows only how far that is.
 local function passing(study, what)
   local past = gi.history.observer(study._folder, what)
   return { past, { on_generation = function(run)
@@ -460,7 +460,7 @@ local function write(study, state)
   }
 end
 
--- Before the end a file that cannot be written (a plot, say) is told, once; the study goes on.
+-- If a file (a plot, say) cannot be written before the end, it says so once and the study goes on.
 local function write_so_far(study, writes, ...)
   local written, why = attempt(writes, study, ...)
   if written or study._told then return end

@@ -222,9 +222,9 @@ end
 ---@param options table { problem, farm, case, parameters, base?, restrict?, sample?, rng?,
 ---  on_result?, cache? }: parameters are names of the problem's, or { name, values };
 ---  restrict(values) is true for a legal combination; of more than `sample` that many are drawn
----  with rng; on_result(done, total, row, result) is told of each, and has what there is by now
+---  with rng; on_result(done, total, row, result) is called after each, with what there is by now
 ---  (so_far); base is a genome that all of them follow; cache is asked for settings before they are
----  measured, and told of them after (gi.tuningcache)
+---  measured, and stores them after (gi.tuningcache)
 ---@return Tuning
 function M.run(options)
   local o = settings.fill("gilua.tune.run", options, { base = "", parameters = {} }, OPTIONAL)

@@ -332,7 +332,7 @@ function M.front(points, front, options)
 end
 
 --------------------------------------------------------------------------------------------------
--- Clouds: many points, each of which says what it is. gnuplot draws the frame, whose place is known
+-- Clouds: many points, each with a label. gnuplot draws the frame, whose place is known
 -- because it is set; the points come on top of it.
 
 local RIGHT, TOP, BOTTOM = 12, 34, 62 -- margins; TOP has one line of names
