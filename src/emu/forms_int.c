@@ -155,6 +155,8 @@ SLOW_OP(slow_bmsk_clamp, U32, U32, U32, U32, num_bmsk(a, b, true))
 SLOW_OP(slow_bmsk_wrap, U32, U32, U32, U32, num_bmsk(a, b, false))
 SLOW_OP(slow_szext_clamp_u, U32, U32, U32, U32, b >= 32 ? a : b == 0 ? 0 : num_bfe_u32(a, 0, b))
 SLOW_OP(slow_szext_clamp_s, U32, S32, U32, U32, b >= 32 ? a : b == 0 ? 0 : num_bfe_s32(a, 0, b))
+SLOW_OP(slow_szext_wrap_u, U32, U32, U32, U32, b % 32 == 0 ? 0 : num_bfe_u32(a, 0, b % 32))
+SLOW_OP(slow_szext_wrap_s, U32, S32, U32, U32, b % 32 == 0 ? 0 : num_bfe_s32(a, 0, b % 32))
 SLOW_OP(slow_fns, U32, U32, U32, S32, num_fns(a, b, c))
 SLOW_OP(slow_shf_l_clamp, U32, U32, U32, U32, num_shf(a, b, c, true, false))
 SLOW_OP(slow_shf_l_wrap, U32, U32, U32, U32, num_shf(a, b, c, true, true))
@@ -452,6 +454,8 @@ const Form forms_int[] = {
     SLOW("bmsk", "wrap b32", "www", slow_bmsk_wrap, ALU),
     SLOW("szext", "clamp u32", "www", slow_szext_clamp_u, ALU),
     SLOW("szext", "clamp s32", "www", slow_szext_clamp_s, ALU),
+    SLOW("szext", "wrap u32", "www", slow_szext_wrap_u, ALU),
+    SLOW("szext", "wrap s32", "www", slow_szext_wrap_s, ALU),
     SLOW("fns", "b32", "wwww", slow_fns, IDIV32),
     QUICK("prmt", "b32", "wwww", PRMT, slow_prmt, ALU),
     SLOW("prmt", "b32 f4e", "wwww", slow_prmt_f4e, ALU),

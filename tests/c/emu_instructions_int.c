@@ -592,6 +592,8 @@ WANT(prmt_ecr, pick_bytes(a, b, edge_right[c & 3]))
 WANT(prmt_rc16, pick_bytes(a, b, half_word[c & 3]))
 WANT(szext_clamp_u, extend(a, b, false))
 WANT(szext_clamp_s, extend(a, b, true))
+WANT(szext_wrap_u, extend(a, b % 32, false))
+WANT(szext_wrap_s, extend(a, b % 32, true))
 WANT(fns, nth(U32(a), b, c))
 
 static const Form fields[] = {
@@ -626,6 +628,8 @@ static const Form fields[] = {
     {"prmt.b32.rc16 $0, $1, $2, $3;", "w:www", prmt_rc16, 0, 0},
     {"szext.clamp.u32 $0, $1, $2;", "w:ws", szext_clamp_u, 0, 0},
     {"szext.clamp.s32 $0, $1, $2;", "w:ws", szext_clamp_s, 0, 0},
+    {"szext.wrap.u32 $0, $1, $2;", "w:ws", szext_wrap_u, 0, 0},
+    {"szext.wrap.s32 $0, $1, $2;", "w:ws", szext_wrap_s, 0, 0},
     {"{ .reg .b32 t;\nand.b32 t, $2, 31;\nfns.b32 $0, $1, t, $3; }", "w:wss", fns, 0, 0},
 };
 
