@@ -351,8 +351,18 @@ static CudaError enable(const Graph *exec, const Node *n, unsigned on) {
     return cudaSuccess;
 }
 
+static CudaError enabled(const Graph *exec, const Node *n, unsigned *on) {
+    const Node *there = graph_of_node(n) ? in_exec(exec, n) : NULL;
+    if (there == NULL || on == NULL) return cudaErrorInvalidValue;
+    *on = !there->off;
+    return cudaSuccess;
+}
+
 API(cudaGraphNodeSetEnabled, Graph *exec, Node *n, unsigned on) {
     return CALL(enable(exec, n, on));
+}
+API(cudaGraphNodeGetEnabled, Graph *exec, Node *n, unsigned *on) {
+    return CALL(enabled(exec, n, on));
 }
 
 typedef struct UpdateResult {

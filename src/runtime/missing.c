@@ -34,7 +34,7 @@
     F(cudaGraphKernelNodeSetAttribute) F(cudaGraphMemAllocNodeGetParams)                          \
     F(cudaGraphMemFreeNodeGetParams) F(cudaGraphMemcpyNodeGetParams)                              \
     F(cudaGraphMemcpyNodeSetParamsFromSymbol) F(cudaGraphMemcpyNodeSetParamsToSymbol)             \
-    F(cudaGraphMemsetNodeGetParams) F(cudaGraphNodeGetDependentNodes) F(cudaGraphNodeGetEnabled)  \
+    F(cudaGraphMemsetNodeGetParams) F(cudaGraphNodeGetDependentNodes)                            \
     F(cudaGraphNodeSetParams) F(cudaGraphReleaseUserObject) F(cudaGraphRemoveDependencies)        \
     F(cudaGraphRetainUserObject) F(cudaGraphicsEGLRegisterImage) F(cudaGraphicsGLRegisterBuffer)  \
     F(cudaGraphicsGLRegisterImage) F(cudaGraphicsMapResources)                                    \

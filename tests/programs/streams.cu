@@ -219,6 +219,17 @@ static void built() {
     cudaGraphLaunch(exec, 0);
     cudaDeviceSynchronize();
     check("and changed", back == 7 + 1000 + 100);
+    unsigned on = 2;
+    cudaGraphNodeSetEnabled(exec, plus, 0);
+    cudaGraphNodeGetEnabled(exec, plus, &on);
+    cudaGraphLaunch(exec, 0);
+    cudaDeviceSynchronize();
+    check("a node that is off does nothing", on == 0 && back == 7 + 100);
+    cudaGraphNodeSetEnabled(exec, plus, 1);
+    cudaGraphNodeGetEnabled(exec, plus, &on);
+    check("and is on again", on == 1);
+    check("no node, no answer", cudaGraphNodeGetEnabled(exec, nullptr, &on) == cudaErrorInvalidValue);
+    cudaGetLastError();
     fill.value = 1;
     cudaGraphMemsetNodeSetParams(clear, &fill);
     cudaGraphExecUpdateResultInfo info;
