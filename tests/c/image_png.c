@@ -197,19 +197,37 @@ static void claims_are_not_believed(void) {
     gi_buf_free(&b);
 }
 
-/* No cut passes for the picture; a changed byte either shows (CRC) or does no harm. */
+/* Is it refused, or read as the picture that it should be? */
+static bool is_harmless(const gi_buf *b, const Picture *want) {
+    gi_err err;
+    Picture p;
+    if (!picture_decode(b->data, b->len, "a.png", 0, &p, &err)) return true;
+    bool is_same = p.maxval == want->maxval && p.pixels->size_bytes == want->pixels->size_bytes &&
+                   memcmp(p.pixels->data, want->pixels->data, want->pixels->size_bytes) == 0;
+    picture_release(&p);
+    return is_same;
+}
+
+/* No cut passes for the picture. A changed byte is refused by its CRC or does no harm: libpng of
+** Debian 13 takes any CRC of the last chunk. */
 static void damage_is_survived(bool interlaced) {
     gi_buf b = {0};
     make_png(PNG_COLOR_TYPE_RGB, 8, interlaced, false, &b);
-    size_t refused = 0, answered = 0;
+    size_t refused = 0, harmless = 0, answered = 0;
+    gi_err err;
+    Picture want;
+    if (!picture_decode(b.data, b.len, "a.png", 0, &want, &err)) return;
     for (size_t n = 0; n < b.len; n++) refused += reason(&b, n)[0] != '\0';
     is_int(refused, b.len, "every cut is refused");
     for (size_t i = 0; i < b.len; i++) {
         b.data[i] ^= 0x41;
         answered += reason(&b, b.len)[0] != '\0';
+        harmless += is_harmless(&b, &want);
         b.data[i] ^= 0x41;
     }
-    is_int(answered, b.len, "so is every changed byte");
+    picture_release(&want);
+    is_int(harmless, b.len, "no changed byte changes the picture");
+    ok(answered + 4 >= b.len, "and all but the end's CRC are noticed");
     has_str(reason(&b, b.len / 2), "a.png is not a sound PNG file: it ends early", "a cut by name");
     gi_buf_free(&b);
 }
