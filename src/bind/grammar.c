@@ -306,20 +306,26 @@ static int random_gene(lua_State *L) {
     gi_err err;
     if (!grammar_random_gene(g, rng, w, &text, &err)) {
         gi_buf_free(&text);
-        return bind_failed(L, &err);
+        return bind_interrupted ? bind_interrupt(L) : bind_failed(L, &err);
     }
     push_buf(L, &text);
     return 1;
 }
 
 static int gene_count(lua_State *L) {
-    lua_pushinteger(L, grammar_gene_count(check_grammar(L, 1)));
+    gi_err err;
+    long n = grammar_gene_count(check_grammar(L, 1), &err);
+    if (n < 0) return bind_interrupted ? bind_interrupt(L) : bind_failed(L, &err);
+    lua_pushinteger(L, n);
     return 1;
 }
 
 static int gene_at(lua_State *L) {
     Grammar *g = check_grammar(L, 1);
     gi_buf text = {0};
+    gi_err err;
+    if (grammar_gene_count(g, &err) < 0)
+        return bind_interrupted ? bind_interrupt(L) : luaL_error(L, "%s", err.message);
     if (!grammar_gene_at(g, (long)luaL_checkinteger(L, 2) - 1, &text)) {
         gi_buf_free(&text);
         return luaL_argerror(L, 2, "there are not so many genes");
@@ -425,8 +431,8 @@ void bind_grammar(lua_State *L) {
          "replace, insert, set, or lines, which has { value = its text, line, last_line }."},
         {"random_gene", random_gene, "g:random_gene(rng [, weights]) -> gene",
          "A uniformly random legal gene; weights multiply the chance of rule types."},
-        {"gene_count", gene_count, "g:gene_count() -> integer",
-         "How many distinct legal genes there are."},
+        {"gene_count", gene_count, "g:gene_count() -> integer | nil, message, code",
+         "How many distinct legal genes there are; pairs of very many rules are not counted."},
         {"gene", gene_at, "g:gene(i) -> gene", "The i-th legal gene, in a fixed order."},
         {"names", names, "g:names() -> list",
          "The names the source declares at top level, but for functions called before that, or"

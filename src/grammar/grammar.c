@@ -284,7 +284,8 @@ static void free_options(Grammar *g) {
 
 void grammar_free(Grammar *g) {
     if (g == NULL) return;
-    moves_free(g->moves);
+    moves_clear(g->moves);
+    free(g->moves);
     free_rules(g);
     free_options(g);
     for (int i = 0; i < g->tree.n_node && g->loop; i++) {

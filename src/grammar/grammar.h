@@ -211,13 +211,16 @@ void grammar_clock_prologue(bool on, gi_buf *out);
 /* A uniformly random legal gene: first target rule by weight, then delete / replace / insert with
 ** equal chance among those the type allows, then a legal source uniformly; configuration entries
 ** count as targets. weights[RULE_TYPES] multiplies a type's chance (NULL: all 1; GENE_SET uses
-** RULE_DEF's). Appends the gene's text. False ("usage") when nothing may be changed. */
+** RULE_DEF's). Appends the gene's text. False ("usage") when nothing may be changed, and
+** ("interrupted"). */
 bool grammar_random_gene(const Grammar *g, gi_rng *rng, const double *weights, gi_buf *out,
                          gi_err *err);
 
-/* Number of distinct legal genes: the size of the single-mutant neighbourhood. */
-long grammar_gene_count(const Grammar *g);
-/* The i-th of them, in a fixed order (0 … count-1); appends its text. */
+/* Number of distinct legal genes: the size of the single-mutant neighbourhood. -1 ("format") where
+** they are pairs of too many rules to look at, and ("interrupted"). */
+long grammar_gene_count(const Grammar *g, gi_err *err);
+/* The i-th of them, in a fixed order (0 … count-1); appends its text. False where there is none,
+** and where they are not counted. */
 bool grammar_gene_at(const Grammar *g, long i, gi_buf *out);
 
 #endif

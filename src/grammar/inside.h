@@ -58,14 +58,18 @@ typedef struct LoopVars {
     IntList counter; /* changed by its header */
 } LoopVars;
 
-/* The single-mutant neighbourhood, found when first asked for: see random.c. */
+/* The single-mutant neighbourhood, found when first asked for: see random.c. A target is a rule, or
+** n_rule + a configuration entry. */
 typedef struct Moves {
-    bool known;
+    bool found;
     int n_rule;
-    long *first;    /* number of the first gene of target t (a rule, or n_rule + a configuration
-                       entry), and one more for the count of all */
-    IntList (*list)[3]; /* by rule and GENE_REPLACE or GENE_INSERT: what is copied there */
-    char **code;        /* by rule: code_text of it */
+    IntList fitting[RULE_TYPES]; /* by type of a rule: those whose type may be copied there */
+    IntList (*list)[3];          /* by rule and GENE_REPLACE or GENE_INSERT: what is copied there */
+    bool *known;                 /* by rule: its lists were found */
+    char **code;                 /* by rule: code_text of it */
+    bool *drawn;                 /* by target: it has genes */
+    long *first;                 /* NULL, or the number of a target's first gene, and one more for
+                                    the count of all */
 } Moves;
 
 struct Grammar {
@@ -173,7 +177,8 @@ bool rule_can_replace(const Grammar *g, int rule);
 bool rule_can_insert(const Grammar *g, int rule);
 /* The type of rule that may be the source for a target of this type. */
 RuleType source_type(RuleType target);
-/* Do the types of the two rules of a pair agree? */
+/* Do the types of the two rules of a pair agree? And the two rules? */
+bool type_fits(RuleType source, RuleType target);
 bool rule_fits(const Grammar *g, int source, int target);
 bool config_is_target(const Grammar *g, int config);
 
@@ -210,6 +215,6 @@ bool gene_is_idle(const Grammar *g, const Gene *gene);
 char *code_text(const char *text);
 
 /* random.c */
-void moves_free(Moves *m);
+void moves_clear(Moves *m);
 
 #endif

@@ -22,11 +22,14 @@ RuleType source_type(RuleType target) {
     }
 }
 
+bool type_fits(RuleType source, RuleType target) {
+    return source == source_type(target) || (source == RULE_INIT && target == RULE_STATEMENT);
+}
+
 bool rule_fits(const Grammar *g, int source, int target) {
-    RuleType s = g->rule[source].type, t = g->rule[target].type;
-    if (t == RULE_MATH)
-        return s == RULE_MATH_K && (g->info[source].ways & g->info[target].ways) != 0;
-    return s == source_type(t) || (s == RULE_INIT && t == RULE_STATEMENT);
+    RuleType t = g->rule[target].type;
+    return type_fits(g->rule[source].type, t) &&
+           (t != RULE_MATH || (g->info[source].ways & g->info[target].ways) != 0);
 }
 
 static bool is_option(RuleType type) {

@@ -4,8 +4,8 @@
 #include "tap.h"
 
 static bool same_genes(const Grammar *a, const Grammar *b) {
-    long n = grammar_gene_count(a);
-    bool same = n == grammar_gene_count(b);
+    long n = grammar_gene_count(a, NULL);
+    bool same = n == grammar_gene_count(b, NULL);
     for (long i = 0; i < n && same; i++) {
         gi_buf x = {0}, y = {0};
         grammar_gene_at(a, i, &x);

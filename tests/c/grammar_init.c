@@ -140,7 +140,7 @@ static void check_protected(void) {
 
 static bool drawn(const Grammar *g, const char *name) {
     bool found = false;
-    for (long i = 0; i < grammar_gene_count(g) && !found; i++) {
+    for (long i = 0; i < grammar_gene_count(g, NULL) && !found; i++) {
         gi_buf gene = {0};
         grammar_gene_at(g, i, &gene);
         found = strcmp(gene.data, name) == 0;

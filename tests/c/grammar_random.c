@@ -38,7 +38,7 @@ static bool round_trip(const Grammar *g, gi_rng *rng, int n) {
 
 /* All genes are legal and differ; every pair of rules that is not among them is refused. */
 static void check_count(const Grammar *g) {
-    long n = grammar_gene_count(g), legal = 2; /* FAST and STEP, bare */
+    long n = grammar_gene_count(g, NULL), legal = 2; /* FAST and STEP, bare */
     bool all = true;
     gi_buf last = {0};
     for (long i = 0; i < n; i++) {
@@ -99,7 +99,7 @@ static void check_idle(void) {
         o.skip_idle = skip;
         Grammar *g = grammar_parse(idle_text, strlen(idle_text), &o, NULL);
         char *plain = mutant(g, ""), *words = words_of(plain);
-        n[skip] = grammar_gene_count(g);
+        n[skip] = grammar_gene_count(g, NULL);
         for (long i = 0; i < n[skip]; i++) {
             gi_buf gene = {0};
             grammar_gene_at(g, i, &gene);
@@ -138,6 +138,25 @@ static void check_weights(const Grammar *g, gi_rng *rng) {
 }
 
 /* Targets are drawn evenly: each of n targets within 5 deviations of its share. */
+/* Of very many statements genes are drawn, but not counted. */
+static void check_many(gi_rng *rng) {
+    gi_buf text = {0}, gene = {0};
+    gi_err err = {0};
+    GrammarOptions o = {.file = "k.cu"};
+    gi_buf_adds(&text, "__global__ void k(float *x)\n{\n");
+    for (int i = 0; i < 5001; i++) gi_buf_addf(&text, "  x[%d] = 1;\n", i);
+    gi_buf_adds(&text, "}\n");
+    Grammar *g = grammar_parse(text.data, text.len, &o, NULL);
+    ok(grammar_random_gene(g, rng, NULL, &gene, NULL), "a gene of 5001 statements");
+    is_int(grammar_gene_count(g, &err), -1, "they are not counted");
+    is_str(err.message, "the genes of k.cu are not counted: they are more than 25 million pairs of "
+                        "places", "it says so");
+    ok(!grammar_gene_at(g, 0, &gene), "none has a number");
+    grammar_free(g);
+    gi_buf_free(&text);
+    gi_buf_free(&gene);
+}
+
 static void check_even(const Grammar *g, gi_rng *rng) {
     enum { DRAWS = 20000 };
     int n = grammar_rule_count(g), targets = 2, *hits = calloc((size_t)n, sizeof(int));
@@ -175,5 +194,6 @@ int main(void) {
         grammar_free(g);
     }
     check_idle();
+    check_many(&rng);
     return tap_done();
 }

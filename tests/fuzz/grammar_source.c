@@ -36,7 +36,7 @@ static bool outline_holds(const Grammar *g, size_t len) {
 /* The first and the last gene are legal, and can be marked; or the refusal has a message. */
 static bool genes_hold(const Grammar *g) {
     bool fine = true;
-    long n = grammar_gene_count(g), at[] = {0, n - 1};
+    long n = grammar_gene_count(g, NULL), at[] = {0, n - 1};
     for (int i = 0; i < 2 && n > 0; i++) {
         gi_buf text = {0};
         gi_err err = {0};

@@ -24,11 +24,10 @@
 #include "fuzz.h"
 #include "ptx/ptx.h"
 
-enum { MOST_TEXT = 1 << 18, FIRST_TEXT = 2048 };
-#define FLOOR_S    1.0
+enum { MOST_TEXT = 1 << 17, FIRST_TEXT = 2048 };
+#define FLOOR_S    0.1
 #define LONG_S     10.0 /* a single reading */
 #define MOST_RATIO 3.0
-#define MOST_PAIRS 6.0 /* of a reader of pairs: less than eight, which three nested loops have */
 
 /* --- readers ------------------------------------------------------------------------------- */
 
@@ -89,11 +88,15 @@ static void read_source(const char *text, size_t len) {
     gi_buf_free(&bnf);
 }
 
-/* Counts genes, which are pairs of rules: twice as long may take four times as long. */
-static void read_pairs(const char *text, size_t len) {
+/* Draws genes; their count is of pairs of rules, which twice as long makes four times as many. */
+static void read_genes(const char *text, size_t len) {
     GrammarOptions o = {.file = "f.cu", .open_loops = true, .initialisers = true};
     Grammar *g = grammar_parse(text, len, &o, NULL);
-    if (g) grammar_gene_count(g);
+    gi_buf gene = {0};
+    gi_rng rng;
+    gi_rng_seed(&rng, 1);
+    for (int i = 0; g && i < 3; i++) grammar_random_gene(g, &rng, NULL, &gene, NULL);
+    gi_buf_free(&gene);
     grammar_free(g);
 }
 
@@ -168,7 +171,7 @@ static const struct {
                {'r', "source_read", read_tree},
                {'n', "genome_parse", read_genome}, {'l', "log_messages", read_log},
                {'u', "split_ptx", read_units},     {'s', "shared_find", read_constants},
-               {'m', "grammar_gene_count", read_pairs}};
+               {'m', "grammar_random_gene", read_genes}};
 
 enum { READERS = sizeof readers / sizeof *readers };
 
@@ -225,26 +228,20 @@ static double again(int reader, const Piece *p, int copies, double first) {
     return first;
 }
 
-static bool is_of_pairs(int reader) {
-    return readers[reader].read == read_pairs;
-}
-
-static bool is_steep(int reader, const double *took) {
-    double most = is_of_pairs(reader) ? MOST_PAIRS : MOST_RATIO;
-    return took[2] > FLOOR_S && took[2] > most * took[1] && took[1] > most * took[0];
+static bool is_steep(const double *took) {
+    return took[2] > FLOOR_S && took[2] > MOST_RATIO * took[1] && took[1] > MOST_RATIO * took[0];
 }
 
 static void measure(int reader, const Piece *p) {
     double took[3] = {0};
     size_t len = 0;
-    double most_s = is_of_pairs(reader) ? FLOOR_S : 2 * FLOOR_S;
     int copies = (int)(FIRST_TEXT / (p->to - p->from)) + 1;
-    for (; len < MOST_TEXT && took[2] < most_s; copies *= 2) {
+    for (; len < MOST_TEXT && took[2] < 2 * FLOOR_S; copies *= 2) {
         took[0] = took[1], took[1] = took[2];
         took[2] = seconds(reader, p, copies, &len);
-        if (took[0] <= 0 || !is_steep(reader, took)) continue;
+        if (took[0] <= 0 || !is_steep(took)) continue;
         for (int i = 0; i < 3; i++) took[i] = again(reader, p, copies >> (2 - i), took[i]);
-        if (!is_steep(reader, took)) continue;
+        if (!is_steep(took)) continue;
         fprintf(
             stderr, "runtime error: %s: %d, %d, %d copies take %.3f, %.3f, %.3f s (%zu bytes)\n",
             readers[reader].name, copies / 4, copies / 2, copies, took[0], took[1], took[2], len);

@@ -273,9 +273,10 @@ local function space(c)
   for _, type in ipairs(gi.settings.keys(counts)) do
     list[#list + 1] = ("%d %s"):format(counts[type], type)
   end
-  local n = g:gene_count()
-  c.found:add { n > 0 and "ok" or "no", "search space", ("%s single mutants (%s)"):format(
-    progress.grouped(n), table.concat(list, ", ")), figures = { { "genes", n } } }
+  local n, why = g:gene_count()
+  c.found:add { n ~= 0 and "ok" or "no", "search space", ("%s (%s)"):format(
+    n and progress.grouped(n) .. " single mutants" or why, table.concat(list, ", ")),
+    figures = n and { { "genes", n } } }
   donors(c)
   transformations(c, g)
   not_known(c, g)

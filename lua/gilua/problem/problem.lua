@@ -216,8 +216,8 @@ local Meta = {
     return names
   end,
   __tostring = function(self)
-    return ("problem %s: %s in %s, %d rules, %d legal genes"):format(self.name, self.kernel,
-      self.source_path, #self.grammar:rules(), self.grammar:gene_count())
+    return ("problem %s: %s in %s, %d rules, %s legal genes"):format(self.name, self.kernel,
+      self.source_path, #self.grammar:rules(), self.grammar:gene_count() or "very many")
   end,
 }
 
