@@ -23,7 +23,7 @@ static int read_text(lua_State *L) {
     lua_pushvalue(L, 1);
     lua_setiuservalue(L, -2, 1);
     source_read(text, (int)len, s);
-    return 1;
+    return bind_interrupted ? bind_interrupt(L) : 1;
 }
 
 static int close_source(lua_State *L) {

@@ -292,7 +292,7 @@ static bool makes_value(const Reader *r, int a) {
 }
 
 static int read_postfix(Reader *r) {
-    int a = read_primary(r);
+    int a = source_stopped(NULL) ? fail(r, "interrupted") : read_primary(r);
     while (a >= 0 && r->at <= r->stop) {
         bool dot = is(r, r->at, ".") || is(r, r->at, "->");
         if (here(r, "(")) a = read_call(r, a);

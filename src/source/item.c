@@ -24,7 +24,7 @@ static int unknown_item(Reader *r, int first, int last, int parent, const char *
 /* The '>' of `template <…>` at its '<'; -1. */
 static int template_end(const Reader *r, int open, int to) {
     int depth = 0;
-    for (int k = open; k < to && !is(r, k, ";") && !is(r, k, "{");) {
+    for (int k = open; k < to && !is(r, k, ";") && !is(r, k, "{") && !is(r, k, "}");) {
         if (is(r, k, "<")) depth++;
         if (is(r, k, ">")) depth--;
         if (is(r, k, ">>")) depth -= 2;
@@ -69,12 +69,16 @@ static int params_of(const Reader *r, int first, int brace) {
     return -1;
 }
 
-/* The '{' of a body behind its parameters: the initialisers of a constructor have braces too. */
+/* The '{' of a body behind its parameters: the initialisers of a constructor have braces too. One
+** that is followed by something else than another or the body is none. */
 static int body_of(const Reader *r, int close, int brace, int to) {
+    static const char *const behind[] = {",", "{", "...", NULL};
     if (!is(r, past_attributes(r, close + 1), ":")) return brace;
     for (int i = close + 2; i < to && !is(r, i, ";"); i++) {
         if (is(r, i, "{") && !is_kind(r, i - 1, TOK_NAME) && !is(r, i - 1, ">")) return i;
-        if (is(r, i, "(") || is(r, i, "{")) i = past(r, i) - 1;
+        if (!is(r, i, "(") && !is(r, i, "{")) continue;
+        if (!is_one_of(r, past(r, i), behind) && !is_kind(r, past(r, i), TOK_DIRECTIVE)) return -1;
+        i = past(r, i) - 1;
     }
     return -1;
 }
@@ -139,10 +143,14 @@ static int read_space(Reader *r, int first, int brace, int parent) {
     return last + 1;
 }
 
-static int item_end(const Reader *r, int i, int to) {
+/* The ';' or the directive that ends what goes on at i; to: none. What one search found is kept for
+** the items behind it, else a file of bodies without ';' is read to its end for each. */
+static int item_end(Reader *r, int i, int to) {
+    if (i >= r->end_from && i <= r->end_at) return r->end_at;
+    r->end_from = i;
     while (i < to && !is(r, i, ";") && !is_kind(r, i, TOK_DIRECTIVE))
         i = match_of(r, i) > i ? past(r, i) : i + 1;
-    return i;
+    return r->end_at = i;
 }
 
 /* The declarators behind the braces of a type, up to its ';'. */
@@ -245,12 +253,16 @@ static int read_item(Reader *r, int first, int to, int parent) {
 }
 
 static void read_items(Reader *r, int at, int to, int parent) {
+    int end_from = r->end_from, end_at = r->end_at; /* of the items around these */
+    r->end_at = -1;
     if (++r->deep > DEPTH_ITEM) {
         unknown_item(r, at, to - 1, parent, "namespaces or types that are nested too deeply");
         at = to;
     }
-    while (at < to) at = read_item(r, at, to, parent);
+    while (at < to && !source_stopped(NULL)) at = read_item(r, at, to, parent);
     r->deep--;
+    r->end_from = end_from;
+    r->end_at = end_at;
 }
 
 /* ---- where names are known ---- */

@@ -14,8 +14,8 @@ static int *name_slot(const Names *names, const char *text, size_t len) {
     for (;; at++) {
         int *slot = &names->slot[at & (uint64_t)(names->n_slots - 1)];
         if (*slot == 0) return slot;
-        const char *known = names->text[*slot - 1];
-        if (strlen(known) == len && memcmp(known, text, len) == 0) return slot;
+        if (names->len[*slot - 1] != len) continue; /* not strlen: a NUL is a token too */
+        if (memcmp(names->text[*slot - 1], text, len) == 0) return slot;
     }
 }
 
@@ -24,7 +24,7 @@ static void names_grow(Names *names) {
     names->n_slots = names->n_slots ? names->n_slots * 2 : 256;
     names->slot = gi_alloc((size_t)names->n_slots * sizeof *names->slot);
     for (int i = 0; i < names->n; i++)
-        *name_slot(names, names->text[i], strlen(names->text[i])) = i + 1;
+        *name_slot(names, names->text[i], names->len[i]) = i + 1;
 }
 
 int names_add(Names *names, const char *text, size_t len) {
@@ -32,6 +32,8 @@ int names_add(Names *names, const char *text, size_t len) {
     int *slot = name_slot(names, text, len);
     if (*slot == 0) {
         gi_grow(names->text, names->n, names->cap);
+        gi_grow(names->len, names->n, names->cap_len);
+        names->len[names->n] = len;
         names->text[names->n++] = gi_strndup(text, len);
         *slot = names->n;
     }
@@ -45,6 +47,7 @@ int names_find(const Names *names, const char *text) {
 void names_free(Names *names) {
     for (int i = 0; i < names->n; i++) free(names->text[i]);
     free(names->text);
+    free(names->len);
     free(names->slot);
     *names = (Names){0};
 }

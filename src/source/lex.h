@@ -13,7 +13,8 @@
 /* Strings by number: two names are equal when their numbers are. */
 typedef struct Names {
     char **text;
-    int n, cap;
+    size_t *len;
+    int n, cap, cap_len;
     int *slot; /* open addressing; index + 1, 0 when free */
     int n_slots;
 } Names;

@@ -45,15 +45,22 @@ static MacroForm form_of(const Tree *t, const Macro *m) {
     return !whole ? MACRO_PIECE : ended ? MACRO_ENDED : MACRO_STATEMENT;
 }
 
-MacroForm tree_macro_form(const Tree *t, int name) {
-    MacroForm form = MACRO_NONE;
-    for (int i = t->last_macro[name]; i >= 0; i = t->older_macro[i]) {
-        Macro *m = &t->macro[i];
-        if (m->undef) continue;
-        if (m->form == MACRO_NONE) m->form = form_of(t, m);
-        if (form == MACRO_NONE || m->form < form) form = m->form;
+static MacroForm form_of_all(const Tree *t, int last) {
+    MacroForm all = MACRO_NONE;
+    for (int i = last; i >= 0; i = t->older_macro[i]) {
+        if (t->macro[i].undef) continue;
+        MacroForm form = form_of(t, &t->macro[i]);
+        if (all == MACRO_NONE || form < all) all = form;
     }
-    return form;
+    return all;
+}
+
+MacroForm tree_macro_form(const Tree *t, int name) {
+    if (t->last_macro[name] < 0) return MACRO_NONE;
+    Macro *last = &t->macro[t->last_macro[name]];
+    if (!last->has_form) last->form = form_of_all(t, t->last_macro[name]);
+    last->has_form = true;
+    return last->form;
 }
 
 bool tree_is_macro_call(const Tree *t, int first, int last) {

@@ -38,6 +38,7 @@ typedef struct Reader {
     int stop;        /* the last that may be read */
     int depth;       /* of expressions */
     int deep;        /* of statements and items */
+    int end_from, end_at; /* item.c: the item that goes on within ends there; end_at -1: unknown */
     const char *why; /* the first that is not understood; NULL: nothing */
     int why_at;
 } Reader;

@@ -91,7 +91,7 @@ static int token_number(Source *s, const SourceToken *t) {
 
 static void number_words(Source *s) {
     s->word = gi_alloc(((size_t)s->tokens.n + 1) * sizeof *s->word);
-    for (int i = 0; i < s->tokens.n; i++) {
+    for (int i = 0; i < s->tokens.n && !source_stopped(NULL); i++) {
         TokenKind kind = s->tokens.v[i].kind;
         bool has_word = kind == TOK_NAME || kind == TOK_NUMBER || kind == TOK_PUNCT;
         s->word[i] = has_word ? token_number(s, &s->tokens.v[i]) : -1;
@@ -265,12 +265,13 @@ static void find_branches(Source *s) {
 /* Names that the text declares as types, wherever it does. */
 static void find_types(Reader *r) {
     Source *s = r->s;
-    for (int i = 0; i < s->tokens.n; i++) {
+    for (int i = 0; i < s->tokens.n && !source_stopped(NULL); i++) {
         if (is_class(r, i, WORD_TAG) || is(r, i, "typename")) {
             int name = i + 1;
             while (is(r, name, "class") || source_past_attribute(s, name) > name)
                 name = is(r, name, "class") ? name + 1 : source_past_attribute(s, name);
             word_add(s, name, WORD_OF_FILE);
+            i = name - 1;
         } else if (is(r, i, "using") && is(r, i + 2, "=")) {
             word_add(s, i + 1, WORD_OF_FILE);
         } else if (is(r, i, "typedef")) {

@@ -40,8 +40,8 @@ typedef struct SourceTokens {
     int n, cap;
 } SourceTokens;
 
-/* Reading stops as soon as *raised is not 0: grammar_parse fails ("interrupted"), and source_tokens
-** gives the tokens before. */
+/* Reading stops as soon as *raised is not 0: grammar_parse fails ("interrupted"), source_tokens
+** gives the tokens before, and what source_read gives is of no use. */
 void source_stop_when(const volatile int *raised);
 bool source_stopped(gi_err *err); /* true: *raised is not 0, and err says so; err may be NULL */
 

@@ -269,7 +269,7 @@ int read_block(Reader *r, int open) {
     r->at = open;
     if (close < 0 || close > r->stop) return fail(r, "a block without its '}'");
     int s = node_new(r, SRC_BLOCK, open, close);
-    for (int at = open + 1; at < close;) {
+    for (int at = open + 1; at < close && !source_stopped(NULL);) {
         int n_node = r->s->n_node, n_decl = r->s->n_decl, deep = r->deep;
         int child = read_statement(r, at, close - 1);
         if (child < 0 || r->s->node[child].last >= close) {

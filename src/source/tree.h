@@ -39,7 +39,7 @@ typedef struct Directive {
 
 /* What `M;` or `M(x);` is. In this order the least of several definitions counts. */
 typedef enum MacroForm {
-    MACRO_NONE,      /* no macro, or not looked at yet */
+    MACRO_NONE,      /* no macro */
     MACRO_PIECE,     /* not a statement, or one that cannot be taken from its place */
     MACRO_STATEMENT, /* one or more, with the ';' behind it */
     MACRO_ENDED      /* that needs no ';' of its own */
@@ -53,7 +53,8 @@ typedef struct Macro {
     Tokens body;       /* without TOK_END; offsets of the source */
     bool is_statement; /* holds ';', a brace or a statement's keyword */
     bool assigns;      /* holds an assignment, ++, -- or & */
-    MacroForm form;    /* see macro.c */
+    MacroForm form;    /* of all of its name, once the last of them has it: see macro.c */
+    bool has_form;
 } Macro;
 
 typedef enum NodeKind {

@@ -110,6 +110,18 @@ static void check_stop(void) {
     raised = 0;
     Grammar *g = grammar_parse(text, strlen(text), &o, NULL);
     ok(g != NULL, "read when the flag is lowered");
+    gi_rng rng;
+    gi_buf gene = {0};
+    gi_rng_seed(&rng, 1);
+    raised = 1;
+    err.message[0] = '\0';
+    is_int(grammar_gene_count(g, &err), -1, "genes are not counted when stopped");
+    ok(strstr(err.message, "interrupted") != NULL, "and it says so");
+    ok(!grammar_random_gene(g, &rng, NULL, &gene, &err), "nor drawn");
+    raised = 0;
+    is_int(grammar_gene_count(g, &err), 2, "counted when the flag is lowered");
+    ok(grammar_random_gene(g, &rng, NULL, &gene, &err), "and drawn");
+    gi_buf_free(&gene);
     grammar_free(g);
     source_stop_when(NULL);
 }
@@ -129,24 +141,38 @@ static void on_alarm(int signal) {
     alarmed = 1;
 }
 
+typedef bool Reads(const gi_buf *text);
+
+static bool read_rules(const gi_buf *text) {
+    const GrammarOptions o = {.file = "k.cu", .initialisers = true};
+    Grammar *g = grammar_parse(text->data, text->len, &o, NULL);
+    grammar_free(g);
+    return g != NULL;
+}
+
+static bool read_tree(const gi_buf *text) {
+    Source s;
+    source_read(text->data, (int)text->len, &s);
+    source_free(&s);
+    return !alarmed;
+}
+
 /* Returns the seconds of the processor that reading a source takes. The flag is raised after
 ** some of them, never if 0. */
-static double read_until(const gi_buf *text, double after_s, bool *read, bool *raised) {
-    const GrammarOptions o = {.file = "k.cu", .initialisers = true};
+static double read_until(Reads *reads, const gi_buf *text, double after_s, bool *read,
+                         bool *raised) {
     struct itimerval after = {.it_value.tv_sec = (time_t)after_s};
     after.it_value.tv_usec = (suseconds_t)((after_s - (double)after.it_value.tv_sec) * 1e6);
     double began = processor_s();
     alarmed = 0;
     setitimer(ITIMER_PROF, &after, NULL);
-    Grammar *g = grammar_parse(text->data, text->len, &o, NULL);
-    *read = g != NULL;
+    *read = reads(text);
     *raised = alarmed;
-    grammar_free(g);
     return processor_s() - began;
 }
 
 /* A flag that is raised at any moment ends the reading of a long source soon. */
-static void check_stop_at(const char *head, const char *line, int lines) {
+static void check_stop_at(Reads *reads, const char *head, const char *line, int lines) {
     gi_buf text = {0};
     bool read, raised;
     int stopped = 0;
@@ -154,11 +180,11 @@ static void check_stop_at(const char *head, const char *line, int lines) {
     for (int i = 0; i < lines; i++) gi_buf_adds(&text, line);
     gi_buf_adds(&text, "}\n;\n");
     double longest = 0;
-    read_until(&text, 0, &read, &raised); /* warms the caches */
-    double whole = read_until(&text, 0, &read, &raised);
+    read_until(reads, &text, 0, &read, &raised); /* warms the caches */
+    double whole = read_until(reads, &text, 0, &read, &raised);
     ok(read, "a long source is read: %s", line);
     for (int i = 1; i <= 6; i++) {
-        read_until(&text, whole * i / 8, &read, &raised);
+        read_until(reads, &text, whole * i / 8, &read, &raised);
         double took = processor_s() - alarmed_s;
         if (raised) ok(!read, "stopped after %d eighths", i);
         if (raised && took > longest) longest = took;
@@ -172,8 +198,12 @@ static void check_stop_at(const char *head, const char *line, int lines) {
 static void check_stop_anywhere(void) {
     signal(SIGPROF, on_alarm);
     source_stop_when(&alarmed);
-    check_stop_at("__device__ float t[] = {\n", "1.5f, 2, 0x1F, 4.25, 5,\n", 40000);
-    check_stop_at("__global__ void k(float *x, int n) {\n", "if (n) x[n] = x[0] + n;\n", 10000);
+    for (int tree = 0; tree < 2; tree++) {
+        Reads *reads = tree ? read_tree : read_rules;
+        check_stop_at(reads, "__device__ float t[] = {\n", "1.5f, 2, 0x1F, 4.25, 5,\n", 40000);
+        check_stop_at(reads, "__global__ void k(float *x, int n) {\n", "if (n) x[n] = x[0] + n;\n",
+                      10000);
+    }
     source_stop_when(NULL);
 }
 
