@@ -1,10 +1,9 @@
 /* cfg.c - basic blocks, edges, immediate post-dominators, meeting points of branches.
 **
-** Post-dominators are the dominators of the reversed graph from a virtual exit, found by the
-** iteration of Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm" (2001). Blocks that
-** cannot reach the exit (endless loops) take no part.
+** Post-dominators are the dominators of the reversed graph from a virtual exit (dominate.c). Blocks
+** that cannot reach the exit (endless loops) take no part.
 */
-#include "ptx/ptx.h"
+#include "ptx/edit.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -116,76 +115,11 @@ static void make_edges(PtxCfg *c, const PtxFunc *f) {
     all_edges(c, f, false);
 }
 
-/* Depth first over predecessors from block `root`: numbers blocks in postorder from `count`. */
-static int number_from(const PtxCfg *c, int root, int count, int *number, int *stack, int *at) {
-    int depth = 0;
-    number[root] = 0;
-    stack[depth++] = root;
-    while (depth > 0) {
-        int b = stack[depth - 1];
-        if (at[b] < c->n_pred[b]) {
-            int p = c->pred[b][at[b]++];
-            if (number[p] >= 0) continue;
-            number[p] = 0;
-            stack[depth++] = p;
-        } else {
-            number[b] = count++;
-            depth--;
-        }
-    }
-    return count;
-}
-
-/* Postorder of the reversed graph from the exit, which gets the last number; -1: not reached. */
-static int postorder(const PtxCfg *c, int *number, int *order) {
-    int n = c->n_blocks, count = 0;
-    int *stack = gi_alloc(2 * (size_t)n * sizeof(int)), *at = stack + n;
-    for (int b = 0; b < n; b++) number[b] = -1;
-    for (int b = 0; b < n; b++)
-        if (c->exits[b] && number[b] < 0) count = number_from(c, b, count, number, stack, at);
-    number[n] = count;
-    for (int b = 0; b < n; b++)
-        if (number[b] >= 0) order[number[b]] = b;
-    free(stack);
-    return count;
-}
-
-static int common(const int *ipdom, const int *number, int a, int b) {
-    while (a != b) {
-        while (number[a] < number[b]) a = ipdom[a];
-        while (number[b] < number[a]) b = ipdom[b];
-    }
-    return a;
-}
-
-/* Where all that is known of the block's paths to the exit meets. */
-static int meet(const PtxCfg *c, const int *number, int b) {
-    int m = c->exits[b] ? c->n_blocks : -1;
-    for (int k = 0; k < c->n_succ[b]; k++) {
-        int s = c->succ[b][k];
-        if (c->ipdom[s] < 0) continue;
-        m = m < 0 ? s : common(c->ipdom, number, m, s);
-    }
-    return m;
-}
-
 /* Fills c->ipdom; -1 for a block that cannot reach the exit. */
 static void make_ipdom(PtxCfg *c) {
-    int n = c->n_blocks;
-    int *number = gi_alloc((2 * (size_t)n + 1) * sizeof(int)), *order = number + n + 1;
-    int reached = postorder(c, number, order);
-    c->ipdom = gi_alloc(((size_t)n + 1) * sizeof(int));
-    for (int b = 0; b < n; b++) c->ipdom[b] = -1;
-    c->ipdom[n] = n;
-    for (bool changed = true; changed;) {
-        changed = false;
-        for (int i = reached - 1; i >= 0; i--) {
-            int m = meet(c, number, order[i]);
-            if (m != c->ipdom[order[i]]) changed = true;
-            c->ipdom[order[i]] = m;
-        }
-    }
-    free(number);
+    const PtxFlow back = {c->n_blocks, c->pred, c->n_pred, c->succ, c->n_succ, c->exits};
+    c->ipdom = gi_alloc(((size_t)c->n_blocks + 1) * sizeof(int));
+    ptx_idoms(&back, c->ipdom, NULL);
 }
 
 /* --- meeting points: post-dominators in a graph without conditional early ends --- */

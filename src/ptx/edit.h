@@ -44,6 +44,19 @@ PtxOperand ptx_one(PtxKind kind, PtxType type);  /* the constant 1, as an operan
 
 /* --- what is known where (dominate.c, value.c) --- */
 
+/* A graph of nodes 0 … n - 1 and of a root, node n, with an edge to each node of `first`. */
+typedef struct PtxFlow {
+    int n;
+    int *const *next;
+    const int *n_next;
+    int *const *prev;
+    const int *n_prev;
+    const bool *first;
+} PtxFlow;
+/* Fills idom[0 … n] with immediate dominators: n for the root, -1 where no path leads. order: NULL,
+** or room for those that paths lead to, each behind its dominator. Returns how many they are. */
+int ptx_idoms(const PtxFlow *g, int *idom, int *order);
+
 /* Numbers of a function's blocks such that a dominates b where enter[a] <= enter[b] and leave[b] <=
 ** leave[a]; -1 of a block that no path leads to. */
 void ptx_dominators(const PtxCfg *c, int *enter, int *leave);

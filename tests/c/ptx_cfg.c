@@ -1,6 +1,6 @@
 /* ptx_cfg.c - blocks, edges and immediate post-dominators, against the definition: block p
 ** post-dominates b when b cannot reach the exit once p is taken out of the graph. */
-#include "ptx/ptx.h"
+#include "ptx/edit.h"
 #include "ptx_sample.h"
 #include "tap.h"
 
@@ -77,6 +77,42 @@ static void random_kernel(gi_rng *rng, int n_labels, gi_buf *out) {
     gi_buf_adds(out, "ret;\n}\n");
 }
 
+/* Can a path from block 0 lead to b without passing through `without`? */
+static bool is_reached(const PtxCfg *c, int b, int without) {
+    bool seen[MAX_BLOCKS * 4] = {false};
+    int stack[MAX_BLOCKS * 4], n = 0;
+    if (without == 0) return false;
+    seen[stack[n++] = 0] = true;
+    while (n > 0) {
+        int x = stack[--n];
+        for (int k = 0; k < c->n_succ[x]; k++) {
+            int s = c->succ[x][k];
+            if (s == without || seen[s]) continue;
+            seen[stack[n++] = s] = true;
+        }
+    }
+    return seen[b];
+}
+
+/* Pairs of blocks of which ptx_dominators says another thing than the definition. */
+static int wrong_dominators(const PtxCfg *c, int *dominated) {
+    int enter[MAX_BLOCKS * 4], leave[MAX_BLOCKS * 4], wrong = 0;
+    ptx_dominators(c, enter, leave);
+    for (int b = 0; b < c->n_blocks; b++) {
+        if (!is_reached(c, b, -1)) {
+            wrong += enter[b] != -1 || leave[b] != -1;
+            continue;
+        }
+        for (int a = 0; a < c->n_blocks; a++) {
+            if (!is_reached(c, a, -1)) continue;
+            bool says = enter[a] <= enter[b] && leave[b] <= leave[a];
+            wrong += says != (a == b || !is_reached(c, b, a));
+            *dominated += says && a != b && a != 0;
+        }
+    }
+    return wrong;
+}
+
 static bool edges_are_right(const PtxFunc *f, const PtxCfg *c) {
     for (int b = 0; b < c->n_blocks; b++) {
         if (c->first[b] >= c->first[b + 1]) return false;
@@ -117,7 +153,7 @@ static void test_random(uint64_t seed) {
     gi_rng rng;
     gi_rng_seed(&rng, seed);
     printf("# seed %llu\n", (unsigned long long)seed);
-    int wrong = 0, bad_edges = 0, inner = 0, earlier = 0, unmet = 0;
+    int wrong = 0, bad_edges = 0, inner = 0, earlier = 0, unmet = 0, forward = 0, dominated = 0;
     for (int round = 0; round < 300; round++) {
         gi_buf text = {0};
         random_kernel(&rng, 1 + (int)gi_rng_below(&rng, 20), &text);
@@ -130,12 +166,15 @@ static void test_random(uint64_t seed) {
             earlier += c->rejoin[b] != c->ipdom[b];
             unmet += !meets(c, b);
         }
+        forward += wrong_dominators(c, &dominated);
         ptx_cfg_free(c);
         ptx_free(m);
         gi_buf_free(&text);
     }
     is_int(bad_edges, 0, "blocks cover the code, edges go both ways");
     is_int(wrong, 0, "immediate post-dominators as by definition");
+    is_int(forward, 0, "dominators as by definition");
+    ok(dominated > 1000, "%d blocks are dominated by another than the first", dominated);
     is_int(unmet, 0, "who does not come to the meeting point ended early");
     ok(earlier > 100, "leaving early ends aside gives %d nearer meeting points", earlier);
     ok(inner > 100, "of which %d are blocks", inner);
