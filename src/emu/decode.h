@@ -22,7 +22,10 @@ typedef struct LocalArray { /* in the function's stack frame; see locals.c */
     bool is_depot; /* all arrays together: the address that theirs are made from */
 } LocalArray;
 
-enum { MOST_COPIES = 4 }; /* that a loaded value is followed through */
+enum {
+    MOST_COPIES = 4,   /* that a loaded value is followed through, */
+    MOST_READERS = 256 /* and instructions that are looked at for a compare-and-swap of it */
+};
 
 /* The readers of register r are at[first[r]] … at[first[r + 1] - 1]: see decode_memory.c. */
 typedef struct Readers {

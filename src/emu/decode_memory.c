@@ -324,12 +324,6 @@ static bool known_param(Decoder *d, MemForm *f, const PtxOperand *at) {
     return emit_memory(d, f);
 }
 
-static bool reads_register(const PtxOperand *op, int reg) {
-    bool reads = op->kind == PTX_OP_REG && op->reg == reg;
-    for (int i = 0; i < op->n_elems && !reads; i++) reads = reads_register(&op->elems[i], reg);
-    return reads;
-}
-
 /* Counts the registers that an operand of instruction i reads, while there is no list; then lists i
 ** for each. */
 static void add_reader(Readers *r, const PtxOperand *op, int i) {
@@ -347,6 +341,7 @@ static void add_readers(Readers *r, const PtxFunc *f) {
 static void find_readers(Decoder *d) {
     const PtxFunc *f = d->func;
     Readers *r = &d->readers;
+    if (r->first) return;
     r->first = gi_alloc(((size_t)f->n_regs + 2) * sizeof(int));
     r->compared = gi_alloc((size_t)f->n_regs * sizeof *r->compared);
     add_readers(r, f);
@@ -379,20 +374,8 @@ static bool only_compared(Decoder *d, int reg, int depth) {
 
 static bool is_compared(Decoder *d, const PtxOperand *loaded) {
     if (loaded->kind != PTX_OP_REG) return false;
-    if (d->readers.first == NULL) find_readers(d);
+    find_readers(d);
     return only_compared(d, loaded->reg, MOST_COPIES);
-}
-
-/* Is a register copied to another, by so many moves at most? */
-static bool is_copied(const Decoder *d, int reg, int to, int depth) {
-    if (reg == to) return true;
-    for (int i = 0; i < d->func->n_code && depth > 0; i++) {
-        const PtxInstr *in = &d->func->code[i];
-        if (!ptx_is(in, "mov") || in->args[0].kind != PTX_OP_REG) continue;
-        if (!reads_register(&in->args[1], reg) || in->args[0].reg == reg) continue;
-        if (is_copied(d, in->args[0].reg, to, depth - 1)) return true;
-    }
-    return false;
 }
 
 static bool is_same_address(const PtxOperand *a, const PtxOperand *b) {
@@ -402,19 +385,30 @@ static bool is_same_address(const PtxOperand *a, const PtxOperand *b) {
     return x->kind == PTX_OP_REG ? x->reg == y->reg : x->kind == PTX_OP_SYMBOL && x->var == y->var;
 }
 
-/* Is what is loaded what a compare-and-swap at the same address expects? A value that is old by
-** then is not swapped. */
-static bool is_expected(const Decoder *d, const PtxOperand *at, const PtxOperand *loaded) {
-    if (!d->has_cas || loaded->kind != PTX_OP_REG) return false;
-    for (int i = 0; i < d->func->n_code; i++) {
-        const PtxInstr *in = &d->func->code[i];
-        if (!ptx_is(in, "atom") || !ptx_has_mod(in, "cas") || in->n_args != 4) continue;
-        const PtxOperand *expected = &in->args[2];
-        if (is_same_address(at, &in->args[1]) && expected->kind == PTX_OP_REG &&
-            is_copied(d, loaded->reg, expected->reg, 4))
+/* Does a compare-and-swap at an address expect what is in a register, or a copy of it by so many
+** moves at most? `left` readers are looked at: where they are more, this is not known. */
+static bool is_expected_of(const Decoder *d, const PtxOperand *at, int reg, int depth, int *left) {
+    const Readers *r = &d->readers;
+    for (int k = r->first[reg]; k < r->first[reg + 1] && --*left >= 0; k++) {
+        const PtxInstr *in = &d->func->code[r->at[k]];
+        const PtxOperand *to = &in->args[0];
+        if (ptx_is(in, "atom") && ptx_has_mod(in, "cas") && in->n_args == 4 &&
+            to[2].kind == PTX_OP_REG && to[2].reg == reg && is_same_address(at, &to[1]))
+            return true;
+        if (depth > 0 && ptx_is(in, "mov") && to->kind == PTX_OP_REG && to->reg != reg &&
+            is_expected_of(d, at, to->reg, depth - 1, left))
             return true;
     }
     return false;
+}
+
+/* Is what is loaded what a compare-and-swap at the same address expects? A value that is old by
+** then is not swapped. */
+static bool is_expected(Decoder *d, const PtxOperand *at, const PtxOperand *loaded) {
+    int left = MOST_READERS;
+    if (!d->has_cas || loaded->kind != PTX_OP_REG) return false;
+    find_readers(d);
+    return is_expected_of(d, at, loaded->reg, MOST_COPIES, &left);
 }
 
 static bool decode_access(Decoder *d, Use use, bool is_store) {
