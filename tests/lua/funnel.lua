@@ -270,6 +270,22 @@ tap.case("a kernel that needs the problem's options passes the checked run", fun
   tap.is(statuses(farm:check { "", "unroll=2" }), "ok illegal_address", "each with its own options")
 end)
 
+tap.case("a kernel without loops is compiled once: no guard stands in it", function()
+  local folder = tap.folder()
+  local file <close> = assert(io.open(folder .. "/plain.cu", "w"))
+  file:write('extern "C" __global__ void sums(int *out, const int *in, int n)\n{\n'
+    .. "    out[threadIdx.x] = n * (n - 1) / 2;\n}\n")
+  file:flush()
+  local function compilations(problem)
+    local farm <close> = gi.farm(problem, { jobs = 1 })
+    local results = farm:evaluate({ "" }, { n = 10 })
+    tap.is(statuses(results) .. " " .. results[1].wrong, "ok 0.0", "it is right")
+    return farm:stats().compilations
+  end
+  tap.is(compilations(sums(folder, 'problem.source = "plain.cu"')), 1, "once")
+  tap.is(compilations(sums(tap.folder())), 2, "one with a loop also with its guard")
+end)
+
 -- What was done is counted where it is done: a filter that lets equal mutants through shows here.
 tap.case("nothing is done twice, and what was done and spared is counted", function()
   local genomes = { "", "", -- as the unmodified kernel, which ran first

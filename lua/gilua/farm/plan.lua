@@ -334,6 +334,14 @@ local function name_of(genome)
   return genome.name or "by hand " .. core.system.hash(genome.source)
 end
 
+-- Has the unmodified kernel a loop that a guard may stand in?
+function Maker:has_loops()
+  if self.loops == nil then
+    self.loops = self:source { genome = "" }:find("GILUA_OK()", #self.prologue, true) ~= nil
+  end
+  return self.loops
+end
+
 --- The text of the unmodified kernel.
 ---@return gilua.plan.text
 function Maker:unmodified()
@@ -413,8 +421,9 @@ function Maker:plan(genome)
   plan.machine = self:machine_of(plan, options, own_target)
   plan.checked = plan.text
   -- Where every loop ends as it did no guard is needed, nor a second compilation; the unmodified
-  -- kernel's guards say how far those of others may count.
-  if self.checked_prologue and not is_edited and (unbounded or genome == "") then
+  -- kernel's guards say how far those of others may count, if it has loops.
+  local is_guarded = unbounded or genome == "" and self:has_loops()
+  if self.checked_prologue and not is_edited and is_guarded then
     plan.checked = text_of(self:look_at(genome, true), options, virtual(target), llvm)
     plan.checked.genome, plan.checked.guarded = genome, true
   end
