@@ -134,6 +134,7 @@ tap.case("long arrays", function()
     tap.ok(not short(text), text .. " keeps them: a type may depend on them")
   end
   tap.is(csource.without_values "float t[2] = { 1, 2 };", "float t[2] = { 1, 2 };", "a short one")
+  tap.is(csource.newlines "a\n\nb\r\n" .. csource.newlines "x", "\n\n\n", "newlines alone")
 end)
 
 tap.case("a condition of very many branches", function()

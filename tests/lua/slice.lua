@@ -33,6 +33,26 @@ local function kept_lines(sliced, text)
   return "all"
 end
 
+tap.case("the numbers of a long array are cut out, but not compiled", function()
+  local compiler = require "gilua.farm.compiler"
+  local compile, longest = compiler.compile, 0
+  local text = "__device__ float t[3000] = {\n" .. ("1.5f, 2, 0x1F,\n"):rep(1000)
+    .. "};\n#include <cstdio>\nint main() {}\n__global__ void k(float *x) { x[0] = t[1] + GONE; }\n"
+  compiler.compile = function(source, ...)
+    longest = math.max(longest, #source)
+    return compile(source, ...)
+  end
+  local fine, why = pcall(cut, text)
+  local right = text:gsub("GONE", "1")
+  local sliced = cut(right)
+  compiler.compile = compile
+  tap.ok(not fine and tostring(why):find("file.cu:1005: identifier \"GONE\"", 1, true),
+    "an error behind it has its line", tostring(why))
+  tap.ok(longest > 0 and longest < 2000, "they are not compiled", longest)
+  tap.ok(#sliced.source > 15000, "they are in what was cut out", #sliced.source)
+  tap.is(kept_lines(sliced, right), "all", "every line stands where it stood")
+end)
+
 local WHOLE = [[
 #include <cstdio>
 #include <vector>

@@ -121,6 +121,27 @@ local function begins_array(t, i)
   return open - 2 < MOST_WORDS
 end
 
+--- The newlines of a text. Ctrl-C is heard between them, as it is not within one pattern.
+---@param text string
+---@return string
+function M.newlines(text)
+  local n, at = 0, text:find("\n", 1, true)
+  while at do n, at = n + 1, text:find("\n", at + 1, true) end
+  return ("\n"):rep(n)
+end
+
+-- Is there anything but numbers between braces: a name, a text, a directive? Looks at a piece after
+-- another, for Ctrl-C.
+local function has_words(values)
+  local at = 1
+  while at <= #values do
+    local stop = values:find(",", at + LONG_VALUES, true) or #values
+    if values:sub(at, stop):find "%f[%w_.][%a_]" then return true end
+    at = stop + 1
+  end
+  return false
+end
+
 --- A text without the many numbers that its arrays begin with, on lines as before: it declares the
 --- same, and is compiled sooner.
 ---@param text string
@@ -134,8 +155,8 @@ function M.without_values(text)
     local first, last = t:first(i), close and t:first(close)
     if close and last - first > LONG_VALUES and begins_array(t, i) then
       local values = text:sub(first + 1, last - 1)
-      if not values:find "%f[%w_.][%a_]" then -- numbers alone: no name, no text, no directive
-        parts[#parts + 1] = text:sub(at, first) .. values:gsub("[^\n]+", "")
+      if not has_words(values) then
+        parts[#parts + 1] = text:sub(at, first) .. M.newlines(values)
         at, i = last, close
       end
     end

@@ -213,11 +213,11 @@ end
 local function blank(text)
   local t <close>, parts, at = csource.tokens(text), {}, 1
   for _, i in ipairs(needed_directives(t)) do
-    parts[#parts + 1] = text:sub(at, t:first(i) - 1):gsub("[^\n]", "")
+    parts[#parts + 1] = csource.newlines(text:sub(at, t:first(i) - 1))
     parts[#parts + 1] = t[i]
     at = t:last(i) + 1
   end
-  return table.concat(parts) .. text:sub(at):gsub("[^\n]", "")
+  return table.concat(parts) .. csource.newlines(text:sub(at))
 end
 
 -- What a file is cut to, and the edits in it.
@@ -626,7 +626,7 @@ local function settle(self, options)
     drop_std(self)
     write_headers(self)
     local source, edits = result_of(self.files[1])
-    local code, message, kind, log = compiler.compile(source,
+    local code, message, kind, log = compiler.compile(csource.without_values(source),
       { target = "compute_90", options = all, name = self.name },
       math.min(MOST_SECONDS, compiler.limit_s))
     if kind == "timeout" then
