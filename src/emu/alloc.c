@@ -118,10 +118,8 @@ static void drop_freed(Emu *e, Window *w, int from, int to) {
 /* It goes; who had it, and who freed it, is remembered. */
 static void end(Emu *e, Alloc *a, const char *who) {
     leave_list(e, a);
-    if (a->is_owned) {
-        emu_texels_gone(e, a->data, (size_t)a->size);
-        pages_free(a->data, (size_t)a->size);
-    }
+    if (a->is_owned || a->is_variable) emu_texels_gone(e, a->data, (size_t)a->size);
+    if (a->is_owned) pages_free(a->data, (size_t)a->size);
     free(a->touched);
     free(a->written);
     *a = (Alloc){.address = a->address,

@@ -1,4 +1,5 @@
-/* bounds.h - where each access to memory has its bound: the one table of them.
+/* bounds.h - where each access to memory has its bound: one table for instructions that have an
+** address, one for handles, one for the functions that CUDA provides.
 **
 ** An instruction that names memory is decoded through bound_of, with a Use. The table has a row
 ** for each Use, a column for each space, and three entries in each: the address is a variable's
@@ -6,12 +7,13 @@
 ** checks the bound; NONE is refused when the module is loaded. A Use without a row, or a row
 ** without a column, does not compile; neither does a loop of exec_mem.h that leaves a Bound out.
 **
-** What has no address has no row: a texture or surface is a handle, whose object texture.c and
-** surface.c look up and hold coordinates against; the functions that CUDA provides (library.c,
-** nested.c) take addresses as values, and reach memory through mem_write, alloc_of and emu_bytes;
-** a call copies parameters between frames (warp.c), whose sizes same_params and indirect_callee
-** compare. Rows of the register file are as wide as the register's class, and source and dest of
-** decode.c give out none of another width.
+** A texture or surface is a handle: tex_handle wants its row, and what runs the instruction wants
+** the row's bound. A function of CUDA's that has no row is not provided; its row has the bound of
+** each argument, and library_argument gives an address only to code that names the same bound.
+**
+** What has no row: a call copies parameters between frames (warp.c), whose sizes same_params and
+** indirect_callee compare. Rows of the register file are as wide as the register's class, and
+** source and dest of decode.c give out none of another width.
 */
 #ifndef GILUA_EMU_BOUNDS_H
 #define GILUA_EMU_BOUNDS_H
@@ -30,7 +32,17 @@ typedef enum Bound {
     BOUND_ANY,    /* the address says which: generic_shared, generic_local, resolve_generic */
     BOUND_ATOMIC, /* atom_place of rows_atomic.h, mem_atomic */
     BOUND_COPY,   /* mem_read where it begins, mem_may_write and mem_write: async.c */
-    BOUND_HINT    /* nothing is read or written */
+    BOUND_HINT,   /* nothing is read or written */
+    BOUND_TEXEL,    /* tex_misuse, then tex_sample of any coordinates; plan_fetch */
+    BOUND_SURFACE,  /* surface_misuse, then place: surface.c */
+    BOUND_TEXT,     /* up to its NUL, in one memory: device_string */
+    BOUND_STACK,    /* local memory up to local_top: local_bytes */
+    BOUND_WORD,     /* mem_write */
+    BOUND_OBJECT,   /* where an object of the heap begins: library_release */
+    BOUND_BYTES,    /* of one allocation, which may be written: bytes_at of nested.c */
+    BOUND_ROOM,     /* arguments that nested_arguments has given: launch of nested.c */
+    BOUND_FUNCTION, /* a kernel of the module: entry_at */
+    BOUND_VALUE     /* no memory: a number, a handle */
 } Bound;
 
 #define BY(name, reg, number) {BOUND_##name, BOUND_##reg, BOUND_##number}
@@ -58,5 +70,45 @@ typedef enum Use {
 #undef USE
     USE_COUNT
 } Use;
+
+/* What a handle is for. */
+#define BOUND_HANDLES(USE)                                                                         \
+    USE(FETCH, TEXEL) USE(SURFACE_LOAD, SURFACE) USE(SURFACE_STORE, SURFACE) USE(QUERY, VALUE)
+
+typedef enum HandleUse {
+#define USE(name, bound) HANDLE_##name,
+    BOUND_HANDLES(USE)
+#undef USE
+} HandleUse;
+
+/* A function, then: what runs it, its cost, bytes of its result; of each argument the bytes and
+** what is reached by it. */
+#define ARG(bytes, bound) {bytes, BOUND_##bound}
+#define ITEM              ARG(8, VALUE) /* a stream, an event */
+#define BOUND_CALLS(CALL)                                                                          \
+    CALL(vprintf, library_print, PRINT, 4, ARG(8, TEXT), ARG(8, STACK))                            \
+    CALL(__assertfail, library_assert, ALU, 0, ARG(8, TEXT), ARG(8, TEXT), ARG(4, VALUE),          \
+         ARG(8, TEXT), ARG(8, VALUE))                                                              \
+    CALL(malloc, library_malloc, PRINT, 8, ARG(8, VALUE))                                          \
+    CALL(free, library_free, PRINT, 0, ARG(8, OBJECT))                                             \
+    CALL(__cudaCDP2GetParameterBufferV2, nested_arguments, PRINT, 8, ARG(8, FUNCTION),             \
+         ARG(12, VALUE), ARG(12, VALUE), ARG(4, VALUE))                                            \
+    CALL(__cudaCDP2LaunchDeviceV2, nested_launch, PRINT, 4, ARG(8, ROOM), ITEM)                    \
+    CALL(__cudaCDP2MemcpyAsync, nested_copy, PRINT, 4, ARG(8, BYTES), ARG(8, BYTES),               \
+         ARG(8, VALUE), ARG(4, VALUE), ITEM)                                                       \
+    CALL(__cudaCDP2MemsetAsync, nested_set, PRINT, 4, ARG(8, BYTES), ARG(4, VALUE),                \
+         ARG(8, VALUE), ITEM)                                                                      \
+    CALL(__cudaCDP2Malloc, nested_malloc, PRINT, 4, ARG(8, WORD), ARG(8, VALUE))                   \
+    CALL(__cudaCDP2Free, nested_free, PRINT, 4, ARG(8, OBJECT))                                    \
+    CALL(__cudaCDP2GetLastError, nested_last_error, PRINT, 4)                                      \
+    CALL(__cudaCDP2PeekAtLastError, nested_peek_error, PRINT, 4)                                   \
+    CALL(__cudaCDP2GetErrorString, nested_error_text, PRINT, 8, ARG(4, VALUE))                     \
+    CALL(__cudaCDP2StreamCreateWithFlags, nested_handle, PRINT, 4, ARG(8, WORD), ARG(4, VALUE))    \
+    CALL(__cudaCDP2StreamDestroy, nested_nothing, PRINT, 4, ITEM)                                  \
+    CALL(__cudaCDP2StreamWaitEvent, nested_nothing, PRINT, 4, ITEM, ITEM, ARG(4, VALUE))           \
+    CALL(__cudaCDP2EventCreateWithFlags, nested_handle, PRINT, 4, ARG(8, WORD), ARG(4, VALUE))     \
+    CALL(__cudaCDP2EventRecord, nested_nothing, PRINT, 4, ITEM, ITEM)                              \
+    CALL(__cudaCDP2EventRecordWithFlags, nested_nothing, PRINT, 4, ITEM, ITEM, ARG(4, VALUE))      \
+    CALL(__cudaCDP2EventDestroy, nested_nothing, PRINT, 4, ITEM)
 
 #endif

@@ -93,6 +93,7 @@ typedef struct TexForm { /* of a fetch, or of an access to a surface */
     bool is_store;     /* surfaces: the next three, too */
     uint8_t size;      /* bytes of each register */
     uint8_t clamp;     /* SURF_… */
+    uint8_t bound;     /* Bound of bounds.h: what checks it */
     uint32_t handle;   /* 64-bit row */
     uint32_t coord[4]; /* layer first where layered */
     uint32_t reg[4];
@@ -111,6 +112,7 @@ typedef struct CallForm {
     int n_args, n_rets;
     uint32_t *arg, *arg_size; /* where in the caller's parameter area, bytes; one piece of memory */
     uint32_t *ret, *ret_size;
+    const struct Provided *of; /* library.h; NULL: a function of the module */
 } CallForm;
 
 /* What the lanes of a mask do together, once all of them are there (sync.c). */

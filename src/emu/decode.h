@@ -154,7 +154,7 @@ void locals_find(Decoder *d);    /* locals.c: fills array_of, arrays */
 void locals_of(Decoder *d, const PtxOperand *base, MemForm *f);
 void fuse(Decoder *d);           /* fuse.c: neighbours to be done in one go */
 /* texture.c: [handle, {coordinates}], and the form kept as the last of Code.tex. */
-bool tex_handle(Decoder *d, const PtxOperand *handle, TexForm *f);
+bool tex_handle(Decoder *d, HandleUse use, const PtxOperand *handle, TexForm *f);
 bool tex_coordinates(Decoder *d, TexForm *f, const PtxOperand *at);
 void tex_emit(Decoder *d, const TexForm *f);
 bool decode_surface(Decoder *d); /* surface.c */

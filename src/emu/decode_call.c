@@ -7,49 +7,23 @@
 
 /* --- the functions that CUDA provides --- */
 
-/* A function by its name and what it is given and gives, in bytes: "881" is two of 8 and one; '<',
-** which comes 12 behind '0', is 12. */
-typedef struct Provided {
-    const char *name, *args, *rets;
-    SlowFn run;
-    uint8_t cost;
-} Provided;
+#define ROW_OF(name, run, cost, result, ...) {#name, run, COST_##cost, result, {__VA_ARGS__}},
+static const Provided provided[] = {BOUND_CALLS(ROW_OF){NULL, NULL, 0, 0, {{0, 0}}}};
+#undef ROW_OF
 
-#define CDP(name, args, rets, run) {"__cudaCDP2" #name, args, rets, run, COST_PRINT}
-static const Provided provided[] = {{"vprintf", "88", "4", library_print, COST_PRINT},
-                                    {"__assertfail", "88488", "", library_assert, COST_ALU},
-                                    {"malloc", "8", "8", library_malloc, COST_PRINT},
-                                    {"free", "8", "", library_free, COST_PRINT},
-                                    CDP(GetParameterBufferV2, "8<<4", "8", nested_arguments),
-                                    CDP(LaunchDeviceV2, "88", "4", nested_launch),
-                                    CDP(MemcpyAsync, "88848", "4", nested_copy),
-                                    CDP(MemsetAsync, "8488", "4", nested_set),
-                                    CDP(Malloc, "88", "4", nested_malloc),
-                                    CDP(Free, "8", "4", nested_free),
-                                    CDP(GetLastError, "", "4", nested_last_error),
-                                    CDP(PeekAtLastError, "", "4", nested_peek_error),
-                                    CDP(GetErrorString, "4", "8", nested_error_text),
-                                    CDP(StreamCreateWithFlags, "84", "4", nested_handle),
-                                    CDP(StreamDestroy, "8", "4", nested_nothing),
-                                    CDP(StreamWaitEvent, "884", "4", nested_nothing),
-                                    CDP(EventCreateWithFlags, "84", "4", nested_handle),
-                                    CDP(EventRecord, "88", "4", nested_nothing),
-                                    CDP(EventRecordWithFlags, "884", "4", nested_nothing),
-                                    CDP(EventDestroy, "8", "4", nested_nothing),
-                                    {NULL, NULL, NULL, NULL, 0}};
-#undef CDP
-
-static bool fits(const char *sizes, const uint32_t *size, int n) {
-    if (strlen(sizes) != (size_t)n) return false;
+static bool fits(const Provided *p, const CallForm *f) {
+    int most = sizeof p->arg / sizeof *p->arg, n = 0;
+    while (n < most && p->arg[n].bytes) n++;
+    if (f->n_args != n || f->n_rets > 1) return false;
     for (int i = 0; i < n; i++)
-        if (size[i] != (uint32_t)(sizes[i] - '0')) return false;
-    return true;
+        if (f->arg_size[i] != p->arg[i].bytes) return false;
+    return f->n_rets == 0 || f->ret_size[0] == p->result;
 }
 
-static bool call_provided(Decoder *d, const PtxFunc *callee, const CallForm *f) {
+static bool call_provided(Decoder *d, const PtxFunc *callee, CallForm *f) {
     for (const Provided *p = provided; p->name; p++) {
-        if (strcmp(p->name, callee->name) != 0 || !fits(p->args, f->arg_size, f->n_args)) continue;
-        if (f->n_rets && !fits(p->rets, f->ret_size, f->n_rets)) continue;
+        if (strcmp(p->name, callee->name) != 0 || !fits(p, f)) continue;
+        f->of = p;
         emit_slow(d, p->run, 0, 0, 0, 0, (uint64_t)d->code->n_call - 1);
         d->cost[d->index] = p->cost;
         return true;
@@ -155,7 +129,8 @@ bool decode_call(Decoder *d) {
     const PtxOperand *last = k < in->n_args ? &in->args[k] : NULL;
     if (k + 1 < in->n_args) return decode_fail(d, "the call has operands too many");
     if (!same_as_declared(d, callee, rets, args, last)) return false;
-    if (callee && !callee->has_body) return call_provided(d, callee, &f);
+    if (callee && !callee->has_body)
+        return call_provided(d, callee, &d->code->call[d->code->n_call - 1]);
     emit(d, OP_CALL, 0, 0, 0, 0, 0)->imm = (uint64_t)d->code->n_call - 1;
     if (f.func < 0) emit(d, OP_JOIN, 0, 0, 0, 0, 0); /* lanes with different callees meet here */
     return true;

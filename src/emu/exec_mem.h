@@ -379,7 +379,17 @@ static bool load_store(Machine *m, Warp *w, const Ins *in, const MemForm *f) {
     case BOUND_NONE:
     case BOUND_ATOMIC:
     case BOUND_COPY:
-    case BOUND_HINT: break; /* of no load or store */
+    case BOUND_HINT:
+    case BOUND_TEXEL:
+    case BOUND_SURFACE:
+    case BOUND_TEXT:
+    case BOUND_STACK:
+    case BOUND_WORD:
+    case BOUND_OBJECT:
+    case BOUND_BYTES:
+    case BOUND_ROOM:
+    case BOUND_FUNCTION:
+    case BOUND_VALUE: break; /* of no load or store */
     }
     return fault_raise(m, w, in, ALL_LANES, EMU_LAUNCH_ERROR, "an access without a bound");
 }

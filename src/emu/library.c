@@ -9,6 +9,7 @@
 #include "emu/format.h"
 #include "emu/view.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,13 +21,15 @@ static uint8_t *params_of(const Warp *w, int lane) {
     return frame->params + (size_t)lane * frame->code->param_bytes;
 }
 
-uint64_t library_argument(const Warp *w, const CallForm *f, int lane, int k) {
+uint64_t library_argument(const Warp *w, const CallForm *f, int lane, int k, Bound bound) {
     uint64_t value = 0;
+    assert(f->of->arg[k].bound == bound && f->arg_size[k] <= sizeof value);
     memcpy(&value, params_of(w, lane) + f->arg[k], f->arg_size[k]);
     return value;
 }
 
 const uint8_t *library_bytes(const Warp *w, const CallForm *f, int lane, int k) {
+    assert(f->of->arg[k].bound == BOUND_VALUE);
     return params_of(w, lane) + f->arg[k];
 }
 
@@ -84,10 +87,10 @@ static size_t print_args(const Warp *w, int lane, uint64_t address, uint8_t *out
     return local_bytes(w, lane, address & OFFSET_MASK, (char *)out, cap);
 }
 
-/* One lane's printf; *count is what it returns. */
+/* One lane's printf; *count is what it returns. The format stays while its texts are read. */
 static bool print_lane(Machine *m, Warp *w, const Ins *in, int lane, uint64_t format, uint64_t args,
                        int32_t *count) {
-    Reader reader = {.m = m, .w = w, .lane = lane};
+    Reader reader = {.m = m, .w = w, .lane = lane}, texts = reader;
     const char *text = device_string(&reader, format);
     if (text == NULL)
         return fault_raise(m, w, in, lane, EMU_ILLEGAL_ADDRESS,
@@ -97,7 +100,7 @@ static bool print_lane(Machine *m, Warp *w, const Ins *in, int lane, uint64_t fo
     size_t n = print_args(w, lane, args, bytes, sizeof bytes);
     gi_buf_clear(&m->text);
     gi_buf *out = m->launch->print ? &m->text : NULL;
-    *count = format_print(out, text, bytes, n, device_string, &reader);
+    *count = format_print(out, text, bytes, n, device_string, &texts);
     if (m->text.len) m->launch->print(m->launch->print_user, m->text.data, m->text.len);
     return true;
 }
@@ -111,7 +114,8 @@ bool library_print(Machine *m, Warp *w, const Ins *in) {
     int32_t count = 0;
     for (uint32_t left = w->active; left; left &= left - 1) {
         int lane = __builtin_ctz(left);
-        uint64_t format = library_argument(w, f, lane, 0), args = library_argument(w, f, lane, 1);
+        uint64_t format = library_argument(w, f, lane, 0, BOUND_TEXT);
+        uint64_t args = library_argument(w, f, lane, 1, BOUND_STACK);
         bool known = m->launch->print == NULL && format == last;
         if (!known && !print_lane(m, w, in, lane, format, args, &count)) return false;
         last = format;
@@ -126,12 +130,12 @@ bool library_print(Machine *m, Warp *w, const Ins *in) {
 bool library_assert(Machine *m, Warp *w, const Ins *in) {
     const CallForm *f = &w->code->call[in->imm];
     int lane = __builtin_ctz(w->active);
-    unsigned line = (unsigned)library_argument(w, f, lane, 2);
+    unsigned line = (unsigned)library_argument(w, f, lane, 2, BOUND_VALUE);
     Reader r[3];
     const char *text[3];
     for (int i = 0; i < 3; i++) {
         r[i] = (Reader){.m = m, .w = w, .lane = lane};
-        text[i] = device_string(&r[i], library_argument(w, f, lane, i < 2 ? i : 3));
+        text[i] = device_string(&r[i], library_argument(w, f, lane, i < 2 ? i : 3, BOUND_TEXT));
         if (text[i] == NULL) text[i] = "?";
     }
     m->cause = EMU_CAUSE_ASSERT;
@@ -184,14 +188,17 @@ bool library_malloc(Machine *m, Warp *w, const Ins *in) {
     const CallForm *f = &w->code->call[in->imm];
     for (uint32_t left = w->active; left; left &= left - 1) {
         int lane = __builtin_ctz(left);
-        library_give(w, f, lane, library_object(m, w, lane, library_argument(w, f, lane, 0)));
+        uint64_t size = library_argument(w, f, lane, 0, BOUND_VALUE);
+        library_give(w, f, lane, library_object(m, w, lane, size));
     }
     return true;
 }
 
-bool library_release(Machine *m, Warp *w, const Ins *in, int lane, uint64_t address) {
+bool library_release(Machine *m, Warp *w, const Ins *in, int lane) {
     gi_err why;
     char who[300];
+    uint64_t address = library_argument(w, &w->code->call[in->imm], lane, 0, BOUND_OBJECT);
+    if (address == 0) return true;
     const Alloc *a = alloc_of(m->emu, address);
     name_thread(m, w, lane, who, sizeof who);
     if (a && !a->is_heap)
@@ -207,11 +214,7 @@ bool library_release(Machine *m, Warp *w, const Ins *in, int lane, uint64_t addr
 
 bool library_free(Machine *m, Warp *w, const Ins *in) {
     if (m->view) return view_leave(m, VIEW_UNSUITED);
-    const CallForm *f = &w->code->call[in->imm];
-    for (uint32_t left = w->active; left; left &= left - 1) {
-        int lane = __builtin_ctz(left);
-        uint64_t address = library_argument(w, f, lane, 0);
-        if (address && !library_release(m, w, in, lane, address)) return false;
-    }
+    for (uint32_t left = w->active; left; left &= left - 1)
+        if (!library_release(m, w, in, __builtin_ctz(left))) return false;
     return true;
 }

@@ -121,7 +121,7 @@ bool nested_error_text(Machine *m, Warp *w, const Ins *in) {
     if (m->view) return view_leave(m, VIEW_UNSUITED);
     const CallForm *f = &w->code->call[in->imm];
     FOR_ACTIVE(w, lane) {
-        uint64_t code = library_argument(w, f, lane, 0), i = 0, at = texts_of(m->emu);
+        uint64_t code = library_argument(w, f, lane, 0, BOUND_VALUE), i = 0, at = texts_of(m->emu);
         while (i < TEXTS - 1 && texts[i].code != code) i++;
         library_give(w, f, lane, at ? at + i * TEXT_BYTES : 0);
     }
@@ -172,8 +172,8 @@ bool nested_arguments(Machine *m, Warp *w, const Ins *in) {
     if (m->view) return view_leave(m, VIEW_UNSUITED);
     const CallForm *f = &w->code->call[in->imm];
     FOR_ACTIVE(w, lane) {
-        Work g = {.entry = entry_at(m->mod, library_argument(w, f, lane, 0)),
-                  .shared = (uint32_t)library_argument(w, f, lane, 3)};
+        Work g = {.entry = entry_at(m->mod, library_argument(w, f, lane, 0, BOUND_FUNCTION)),
+                  .shared = (uint32_t)library_argument(w, f, lane, 3, BOUND_VALUE)};
         memcpy(g.grid, library_bytes(w, f, lane, 1), sizeof g.grid);
         memcpy(g.block, library_bytes(w, f, lane, 2), sizeof g.block);
         library_give(w, f, lane, room_for(m, w, lane, &g));
@@ -200,8 +200,9 @@ bool nested_launch(Machine *m, Warp *w, const Ins *in) {
     if (m->view) return view_leave(m, VIEW_UNSUITED);
     const CallForm *f = &w->code->call[in->imm];
     FOR_ACTIVE(w, lane) {
-        uint64_t arguments = library_argument(w, f, lane, 0);
-        bool done = launch(nested_of(m), arguments, library_argument(w, f, lane, 1));
+        uint64_t arguments = library_argument(w, f, lane, 0, BOUND_ROOM);
+        uint64_t stream = library_argument(w, f, lane, 1, BOUND_VALUE);
+        bool done = launch(nested_of(m), arguments, stream);
         if (!done) set_error(m, w, lane, INVALID_VALUE);
         library_give(w, f, lane, done ? 0 : INVALID_VALUE);
     }
@@ -209,34 +210,37 @@ bool nested_launch(Machine *m, Warp *w, const Ins *in) {
 }
 
 /* cudaMemcpyAsync(to, from, bytes, kind, stream), cudaMemsetAsync(to, byte, bytes, stream) */
-static bool ask_all(Machine *m, const Warp *w, const Ins *in, WorkKind kind, int bytes,
-                    int stream) {
+static bool ask_all(Machine *m, const Warp *w, const Ins *in, WorkKind kind, int stream) {
     if (m->view) return view_leave(m, VIEW_UNSUITED);
     const CallForm *f = &w->code->call[in->imm];
+    Nested *n = nested_of(m);
     FOR_ACTIVE(w, lane) {
+        Bound from = kind == WORK_COPY ? BOUND_BYTES : BOUND_VALUE;
         Work what = {.kind = kind,
-                     .to = library_argument(w, f, lane, 0),
-                     .from = library_argument(w, f, lane, 1),
-                     .bytes = library_argument(w, f, lane, bytes)};
-        ask(nested_of(m), &what, library_argument(w, f, lane, stream));
-        library_give(w, f, lane, 0);
+                     .to = library_argument(w, f, lane, 0, BOUND_BYTES),
+                     .from = library_argument(w, f, lane, 1, from),
+                     .bytes = library_argument(w, f, lane, 2, BOUND_VALUE)};
+        bool fits = n->n_given + n->n_asked < MOST_PENDING;
+        if (fits) ask(n, &what, library_argument(w, f, lane, stream, BOUND_VALUE));
+        else set_error(m, w, lane, TOO_MANY);
+        library_give(w, f, lane, fits ? 0 : TOO_MANY);
     }
     return true;
 }
 
 bool nested_copy(Machine *m, Warp *w, const Ins *in) {
-    return ask_all(m, w, in, WORK_COPY, 2, 4);
+    return ask_all(m, w, in, WORK_COPY, 4);
 }
 
 bool nested_set(Machine *m, Warp *w, const Ins *in) {
-    return ask_all(m, w, in, WORK_SET, 2, 3);
+    return ask_all(m, w, in, WORK_SET, 3);
 }
 
 /* --- memory, streams and events --- */
 
 /* One lane's result, at an address that it gave. */
 static bool put(Machine *m, Warp *w, const Ins *in, int lane, uint64_t value) {
-    uint64_t to = library_argument(w, &w->code->call[in->imm], lane, 0);
+    uint64_t to = library_argument(w, &w->code->call[in->imm], lane, 0, BOUND_WORD);
     Access a = {m, w, in, lane, PTX_GENERIC, to, sizeof value, true, 0};
     return mem_write(a, &value) || !m->ended;
 }
@@ -245,7 +249,8 @@ bool nested_malloc(Machine *m, Warp *w, const Ins *in) {
     if (m->view) return view_leave(m, VIEW_UNSUITED);
     const CallForm *f = &w->code->call[in->imm];
     FOR_ACTIVE(w, lane) {
-        uint64_t object = library_object(m, w, lane, library_argument(w, f, lane, 1));
+        uint64_t size = library_argument(w, f, lane, 1, BOUND_VALUE);
+        uint64_t object = library_object(m, w, lane, size);
         if (object == 0) set_error(m, w, lane, NO_MEMORY);
         if (!put(m, w, in, lane, object)) return false;
         library_give(w, f, lane, object ? 0 : NO_MEMORY);
@@ -257,8 +262,7 @@ bool nested_free(Machine *m, Warp *w, const Ins *in) {
     if (m->view) return view_leave(m, VIEW_UNSUITED);
     const CallForm *f = &w->code->call[in->imm];
     FOR_ACTIVE(w, lane) {
-        uint64_t address = library_argument(w, f, lane, 0);
-        if (address && !library_release(m, w, in, lane, address)) return false;
+        if (!library_release(m, w, in, lane)) return false;
         library_give(w, f, lane, 0);
     }
     return true;
@@ -356,9 +360,19 @@ static void run_grid(Machine *m, const Work *g) {
     free(r);
 }
 
+/* Host bytes that may be written. NULL with why filled. */
+static uint8_t *bytes_at(Machine *m, uint64_t address, uint64_t bytes, gi_err *why) {
+    uint8_t *p = emu_bytes(m->emu, address, bytes, why);
+    const Alloc *a = p ? alloc_of(m->emu, address) : NULL;
+    if (a && (a->read_only || a->is_const))
+        return gi_fail(why, "usage", "'%s' is read-only", a->label), NULL;
+    if (a) emu_wrote(m->emu, address, bytes);
+    return p;
+}
+
 static void move_bytes(Machine *m, const Work *what) {
     gi_err err = {0};
-    uint8_t *to = emu_bytes(m->emu, what->to, what->bytes, &err), *from = NULL;
+    uint8_t *to = bytes_at(m, what->to, what->bytes, &err), *from = NULL;
     if (to && what->kind == WORK_COPY) from = emu_bytes(m->emu, what->from, what->bytes, &err);
     m->result->nested++;
     if (to && what->kind == WORK_SET) memset(to, (int)(what->from & 0xff), what->bytes);

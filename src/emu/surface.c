@@ -110,6 +110,8 @@ static bool do_surface(Machine *m, Warp *w, const Ins *in) {
     const U64 *handle = (const U64 *)(const void *)row_at(w, f->handle);
     uint64_t at[LANES] = {0};
     uint32_t seen = 0;
+    if (f->bound != BOUND_SURFACE)
+        return fault_raise(m, w, in, ALL_LANES, EMU_LAUNCH_ERROR, "an access without a bound");
     for (uint32_t left = w->active; left; left &= left - 1) {
         int i = __builtin_ctz(left);
         const TexSlot *slot = surface_slot(m, w, in, f, i, handle[i]);
@@ -171,7 +173,8 @@ bool decode_surface(Decoder *d) {
     const PtxOperand *at = &in->args[store ? 0 : 1];
     if (at->kind != PTX_OP_TEX || at->n_elems != 2 || f.size * f.count > 16)
         return decode_unknown(d);
-    if (!tex_handle(d, &at->elems[0], &f) || !tex_coordinates(d, &f, at)) return false;
+    HandleUse use = store ? HANDLE_SURFACE_STORE : HANDLE_SURFACE_LOAD;
+    if (!tex_handle(d, use, &at->elems[0], &f) || !tex_coordinates(d, &f, at)) return false;
     if (!surface_registers(d, &f, &in->args[store ? 1 : 0])) return false;
     tex_emit(d, &f);
     emit_slow(d, do_surface, 0, 0, 0, 0, (uint64_t)d->code->n_tex - 1);

@@ -45,6 +45,8 @@ bool tex_slow(Machine *m, Warp *w, const Ins *in, const TexForm *f) {
     uint64_t at[LANES] = {0};
     uint32_t seen = 0;
     const U64 *handle = (const U64 *)(const void *)row_at(w, f->handle);
+    if (f->bound != BOUND_TEXEL)
+        return fault_raise(m, w, in, ALL_LANES, EMU_LAUNCH_ERROR, "a fetch without a bound");
     for (uint32_t left = w->active; left; left &= left - 1) {
         int i = __builtin_ctz(left);
         TexCoord c = lane_coordinates(w, f, i);
@@ -103,7 +105,13 @@ bool tex_coordinates(Decoder *d, TexForm *f, const PtxOperand *at) {
     return true;
 }
 
-bool tex_handle(Decoder *d, const PtxOperand *handle, TexForm *f) {
+bool tex_handle(Decoder *d, HandleUse use, const PtxOperand *handle, TexForm *f) {
+    static const uint8_t bounds[] = {
+#define USE(name, bound) [HANDLE_##name] = BOUND_##bound,
+        BOUND_HANDLES(USE)
+#undef USE
+    };
+    f->bound = bounds[use];
     if (handle->kind != PTX_OP_REG)
         return decode_fail(d, "texture and surface references are not supported; use objects");
     if (d->in->args[!ptx_is(d->in, "sust")].offset) return decode_fail(d, "a handle has no offset");
@@ -133,7 +141,7 @@ static bool decode_fetch(Decoder *d, TexForm f, int k, int n_more) {
         return decode_unknown(d);
     if (in->n_args != 2 + n_more || in->args[1].kind != PTX_OP_TEX || in->args[1].n_elems != 2)
         return decode_unknown(d);
-    if (!tex_handle(d, &in->args[1].elems[0], &f)) return false;
+    if (!tex_handle(d, HANDLE_FETCH, &in->args[1].elems[0], &f)) return false;
     if (!tex_coordinates(d, &f, &in->args[1]) || !tex_registers(d, &f)) return false;
     f.is_plain = f.dims == 1 && !f.layered && f.is_int && f.count == 4;
     f.one_handle = d->is_uniform[in->args[1].elems[0].reg];
@@ -205,7 +213,9 @@ static bool decode_query(Decoder *d) {
     if (query == n || in->n_mods != 2 || !mod_is(d, LAST, "b32") || in->n_args != 2 ||
         in->args[1].kind != PTX_OP_ADDR)
         return decode_unknown(d);
-    if (!tex_handle(d, &in->args[1].elems[0], &f) || !dest(d, &in->args[0], 'w', &to)) return false;
+    if (!tex_handle(d, HANDLE_QUERY, &in->args[1].elems[0], &f) ||
+        !dest(d, &in->args[0], 'w', &to))
+        return false;
     emit_slow(d, do_query, to, f.handle, 0, 0, query | (uint64_t)ptx_is(in, "suq") << 8);
     return true;
 }

@@ -33,6 +33,11 @@ return {
   { file = "src/emu/bounds%.c", tests = "build/tests/emu_bounds build/tests/emu_modules "
     .. "build/tests/emu_faults build/tests/emu_core_memory build/tests/emu_core_names "
     .. "build/tests/emu_instructions_memory build/tests/emu_forms" },
+  { file = "src/emu/library%.c", tests = "build/tests/emu_beyond build/tests/emu_format" },
+  { file = "src/emu/nested%.c", tests = "build/tests/emu_beyond build/tests/emu_whole" },
+  { file = "src/emu/surface%.c", tests = "build/tests/emu_beyond build/tests/emu_surface" },
+  { file = "src/emu/texture%.c", tests = "build/tests/emu_beyond build/tests/emu_tex "
+    .. "build/tests/emu_instructions_texture" },
   { file = "src/replay/.*%.c", tests = "build/tests/replay build/tests/replay_turns "
     .. "tests/lua/hostile_recordings.lua" },
   { file = "src/array/compare%.c", tests = "build/tests/array_compare" },
