@@ -448,6 +448,12 @@ static bool add_array(ReplayGpu *g, const Event *e) {
     return true;
 }
 
+/* Texels from an address on are a row or rows, as the driver has them, of one memory. */
+static bool texels_fit(const SequenceMemory *m, uint64_t address, const EmuTexture *t) {
+    if (m == NULL || (t->kind != EMU_TEX_LINEAR && (t->dims != 2 || t->layers > 0))) return false;
+    return (uint64_t)emu_texture_bytes(t) <= m->bytes - (address - m->address);
+}
+
 static bool add_texture(ReplayGpu *g, const Event *e) {
     EmuTexture t;
     gi_err why = {0};
@@ -458,7 +464,8 @@ static bool add_texture(ReplayGpu *g, const Event *e) {
     if (e->number >= g->n_arrays) return damaged(g, "the texture's array is not there");
     if (e->number < 0) {
         const SequenceMemory *m = memory_at(g, e->bytes);
-        if (m == NULL) return damaged(g, "the texture's memory is not there");
+        if (!texels_fit(m, e->bytes, &t))
+            return damaged(g, "the texture's texels are in no memory that is there");
         address = m->at + (e->bytes - m->address);
     }
     uint64_t handle = e->is_surface

@@ -474,6 +474,18 @@ static void refuses(const char *line, const char *why) {
     close_replay();
 }
 
+static void takes(const char *line) {
+    RecordWriter *w = head();
+    record_event(w, "%s", line);
+    launch(w, "scale", DEVICE_AT, 0);
+    record_end(w, &err);
+    ok(open_replay(), "takes %s", line);
+    close_replay();
+}
+
+#define TEXTURE(at, how)                                                                           \
+    "texture 0x7ffff50000000000 0x8000000000" at " format=7 channels=1 " how
+
 static void test_lines(void) {
     begin();
     refuses("set 0x800000000020 9 1 1 1 9 1 1", "no memory that is there");
@@ -481,6 +493,13 @@ static void test_lines(void) {
     refuses("surface 0x7ffff50000000000 array:0 kind=1 format=1 channels=1 dims=2 size=8,4,1",
             "array is not there");
     refuses("surface 0x7ffff50000000000 0x800000000000 kind=1 format=1", "not understood");
+    takes(TEXTURE("00", "kind=0 dims=1 size=10,0,0")); /* all 40 bytes */
+    takes(TEXTURE("00", "kind=1 dims=2 size=3,2,0 pitch=28"));
+    refuses(TEXTURE("00", "kind=0 dims=1 size=11,0,0"), "in no memory that is there");
+    refuses(TEXTURE("24", "kind=0 dims=1 size=2,0,0"), "in no memory that is there");
+    refuses(TEXTURE("00", "kind=1 dims=2 size=3,2,0 pitch=32"), "in no memory");
+    refuses(TEXTURE("00", "kind=1 dims=1 size=4,1000,0"), "in no memory that is there");
+    refuses(TEXTURE("00", "kind=1 dims=2 layers=2 size=2,2,0"), "in no memory");
     refuses("launch 0 none 1,1,1 1,1,1 0 0 1 -", "kernel");
     refuses("launch 7 scale 1,1,1 1,1,1 0 0 1 -", "no such module");
     refuses("launch 0 scale 1,1,1 1,1,1 0 0 1 00", "another size");
