@@ -272,7 +272,9 @@ fuzz: deps
 	$Q$(MAKE) --no-print-directory fuzzing \
 	    SANITIZE=$(if $(filter file,$(origin SANITIZE)),address$(comma)undefined,$(SANITIZE))
 
-fuzzing: $O/gilua $(fuzzers) $(references) $O/fuzz/ptx
+# One target is built alone, and PTX of the tests for those that take it.
+wanted = $(if $(filter all,$(TARGET)),$(fuzzers),$(filter %/$(TARGET),$(fuzzers)))
+fuzzing: $O/gilua $(wanted) $(references) $(if $(filter %/emu_launch %/emu_engines,$(wanted)),$O/fuzz/ptx)
 	$Q$(sanitized) tests/fuzz/run $O "$(SECONDS)" $(TARGET) $(SEED)
 
 # The adequacy scores of the READMEs of kernels/, every one.
