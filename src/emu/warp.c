@@ -402,7 +402,6 @@ static bool fill_local(Machine *m, Warp *w, uint32_t base, uint32_t top) {
     size_t rows = (size_t)(top + 3) / 4 * ROW32, old = (size_t)base / 4 * ROW32;
     size_t want = rows > w->s.local_cap && w->s.local_cap ? rows + rows / 2 : rows;
     if (!reserve(&w->s.local, &w->s.local_cap, want)) return false;
-    if (rows == old) return true;
     if (w->active == w->live && rows > old) memset(w->s.local + old, 0xff, rows - old);
     else
         for (U32 *row = (U32 *)(void *)(w->s.local + old); old < rows; old += ROW32, row += LANES)

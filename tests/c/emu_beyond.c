@@ -201,7 +201,7 @@ static const struct {
                             "setp.ne.s32 p, %r15, 1;\n@p trap;\n",
      NULL},
 
-    {"the gap below a function's frame", MOVE("%rd10", "12") AT, NULL},
+    {"the gap below a function's frame", MOVE("%rd10", "8") AT MOVE("%rd10", "12") AT, NULL},
     {"behind a function's frame", MOVE("%rd10", "16") AT, "out-of-bounds"},
     {"the gap below an array of no bytes",
      "alloca.u64 %rd10, %rd7, 512;\nst.local.b32 [%rd10+-4], %r7;\n"
@@ -280,7 +280,7 @@ static void world_free(World *w) {
 /* Runs a body in a warp of so many threads; what came of it is in result. */
 static EmuResult result;
 
-static bool run(const char *body, unsigned threads) {
+static bool run(const char *body, unsigned threads, bool checks) {
     gi_err err = {0};
     char text[9000];
     EmuModel model = emu_model_round();
@@ -291,6 +291,8 @@ static bool run(const char *body, unsigned threads) {
                    .grid = {1, 1, 1},
                    .block = {threads, 1, 1},
                    .params = w.params,
+                   .count_uninitialised = checks,
+                   .check_races = checks ? EMU_RACES_GLOBAL : EMU_RACES_NONE,
                    .print = keep};
     memset(&result, 0, sizeof result);
     bool ran = m && emu_launch(m, &l, &result, &err);
@@ -300,8 +302,8 @@ static bool run(const char *body, unsigned threads) {
     return ran;
 }
 
-static void test_one(int i, unsigned threads) {
-    if (!run(tries[i].body, threads)) return;
+static void test_one(int i, unsigned threads, bool checks) {
+    if (!run(tries[i].body, threads, checks)) return;
     if (tries[i].why == NULL)
         ok(result.status == EMU_OK, "%s: fine %s", tries[i].what, result.message);
     else has_str(result.message, tries[i].why, tries[i].what);
@@ -324,7 +326,7 @@ static void test_format_stays(void) {
              "st.local.b64 [v], %rd20; mov.b64 %rd10, f; cvta.local.u64 %rd10, %rd10;\n"
              "mov.b64 %rd11, v; cvta.local.u64 %rd11, %rd11;\n" PRINT);
     gi_buf_clear(&printed);
-    if (!run(body, 1)) return;
+    if (!run(body, 1, false)) return;
     ok(result.status == EMU_OK && printed.len == 898,
        "a format in local memory ends at its NUL, whatever it prints: %zu bytes %s", printed.len,
        result.message);
@@ -356,8 +358,9 @@ static void test_unloaded(void) {
 
 int main(void) {
     for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
-        test_one((int)i, 1);
-        test_one((int)i, 32);
+        test_one((int)i, 1, false);
+        test_one((int)i, 32, false);
+        test_one((int)i, 1, true);
     }
     test_format_stays();
     test_unloaded();

@@ -100,7 +100,7 @@ local function others(add)
     asm(".reg .b64 %a, %z; mov.b64 %z, 0; alloca.u64 %a, %z, 512; st.local.b32 [%a+-8], %0; " ..
       "st.local.b32 [%a], %0;", '"r"(b)') }))
   add(file("the gap below a function's frame", { KERNEL = array, FUNCTION =
-    asm(".reg .b64 %a; mov.b64 %a, 12; st.local.b32 [%a], %0;", '"r"(b)') }))
+    asm(".reg .b64 %a; mov.b64 %a, 8; st.local.b32 [%a], %0;", '"r"(b)') }))
   add(device("an alloca that is too large",
     asm(".reg .b64 %a, %z; mov.b64 %z, -1; alloca.u64 %a, %z; st.local.b32 [%a], %0;",
       '"r"(b)')))
