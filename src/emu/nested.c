@@ -370,11 +370,25 @@ static uint8_t *bytes_at(Machine *m, uint64_t address, uint64_t bytes, gi_err *w
     return p;
 }
 
+/* What is moved takes of the budget what a warp would take for it, and can be interrupted. */
+static bool pay_for(Machine *m, const Work *what) {
+    const int64_t warps = (int64_t)(what->bytes / ROW32) + 1;
+    if (m->launch->interrupt && *m->launch->interrupt)
+        return fault_raise(m, NULL, NULL, ALL_LANES, EMU_ABORTED, "interrupted");
+    if (warps > m->budget)
+        return fault_raise(m, NULL, NULL, ALL_LANES, EMU_TIMEOUT,
+                           "the instruction budget ran out: a kernel moves %llu bytes",
+                           (unsigned long long)what->bytes);
+    m->budget -= warps;
+    return true;
+}
+
 static void move_bytes(Machine *m, const Work *what) {
     gi_err err = {0};
     uint8_t *to = bytes_at(m, what->to, what->bytes, &err), *from = NULL;
     if (to && what->kind == WORK_COPY) from = emu_bytes(m->emu, what->from, what->bytes, &err);
     m->result->nested++;
+    if (to && (from || what->kind == WORK_SET) && !pay_for(m, what)) return;
     if (to && what->kind == WORK_SET) memset(to, (int)(what->from & 0xff), what->bytes);
     else if (from) memmove(to, from, what->bytes);
     else

@@ -279,6 +279,7 @@ static void world_free(World *w) {
 
 /* Runs a body in a warp of so many threads; what came of it is in result. */
 static EmuResult result;
+static uint64_t budget; /* 0: the usual one */
 
 static bool run(const char *body, unsigned threads, bool checks) {
     gi_err err = {0};
@@ -293,6 +294,7 @@ static bool run(const char *body, unsigned threads, bool checks) {
                    .params = w.params,
                    .count_uninitialised = checks,
                    .check_races = checks ? EMU_RACES_GLOBAL : EMU_RACES_NONE,
+                   .budget = budget,
                    .print = keep};
     memset(&result, 0, sizeof result);
     bool ran = m && emu_launch(m, &l, &result, &err);
@@ -332,6 +334,18 @@ static void test_format_stays(void) {
        result.message);
 }
 
+/* A fill takes of the launch's budget: a kernel that asks for many ends, too. */
+static void test_budget(void) {
+    static const char body[] = MOVE("%rd10", "1048576") MALLOC
+        "mov.b64 %rd10, %rd15;\n" MOVE("%rd12", "1048576") SET SET;
+    budget = 17000;
+    if (run(body, 1, false)) ok(result.status == EMU_OK, "two fills fit %s", result.message);
+    budget = 16000;
+    if (run(body, 1, false)) has_str(result.message, "the instruction budget ran out", "or not");
+    ok(result.status == EMU_TIMEOUT, "which is a timeout");
+    budget = 0;
+}
+
 /* A variable's texels go with its module. */
 static void test_unloaded(void) {
     static const char text[] = PTX_HEAD ".visible .global .align 4 .b8 texels[16];\n"
@@ -363,6 +377,7 @@ int main(void) {
         test_one((int)i, 1, true);
     }
     test_format_stays();
+    test_budget();
     test_unloaded();
     gi_buf_free(&printed);
     return tap_done();
