@@ -248,8 +248,9 @@ static bool decode_setp(Decoder *d) {
     uint32_t p, q = d->trash_p, c = 0, t = d->tmp_p[3];
     if (!setp_mods(d, &s, false)) return false;
     if (s.type == PTX_F16X2 || s.type == PTX_BF16X2) return decode_setp_halves(d, &s);
-    bool combines = s.combine != OP_MOV_P, pair = in->args[0].kind == PTX_OP_PAIR;
+    bool combines = s.combine != OP_MOV_P;
     if (in->n_args != 3 + combines) return decode_unknown(d);
+    bool pair = in->args[0].kind == PTX_OP_PAIR;
     if (combines && !source(d, &in->args[3], 'p', 0, &c)) return false;
     if (!dest(d, pair ? &in->args[0].elems[0] : &in->args[0], 'p', &p)) return false;
     if (pair && !dest(d, &in->args[0].elems[1], 'p', &q)) return false;

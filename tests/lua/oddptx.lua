@@ -470,6 +470,24 @@ function M.unchanged()
   return list
 end
 
+--- The plain instructions with operands left out, the last one first, until none is left. Behind a
+--- loop's load and compare-and-swap, for which the decoder looks at other instructions.
+---@return table[] snippets
+function M.cut()
+  local list = {}
+  local before = "\tld.volatile.global.u32 %r5, [%rd1];\n" ..
+    "\tatom.global.cas.b32 %r6, [%rd1], %r7, 1;\n"
+  for _, line in ipairs(plain_list()) do
+    local opcode, rest = line:match "^(%S+)%s*(.-);$"
+    local operands = split(rest)
+    for n = #operands - 1, 0, -1 do
+      local left = table.concat(operands, ", ", 1, n)
+      list[#list + 1] = { where = "entry", text = before .. "\t" .. opcode .. " " .. left .. ";" }
+    end
+  end
+  return list
+end
+
 --------------------------------------------------------------------------------------------------
 -- Snippets: whole files. A kernel k# of (.param .u64 y, .param .align 16 .b8 p[64]); # is a number
 

@@ -99,6 +99,10 @@ tap.case("plain instructions are taken, and changed ones as ptxas takes them", f
   tap.is((compare(list, ("changed instructions, seed %d"):format(seed))), "", "changed ones")
 end)
 
+tap.case("plain instructions with operands left out", function()
+  tap.is((compare(odd.cut(), "cut instructions")), "", "as ptxas has it")
+end)
+
 tap.case("files of other kinds", function()
   local wrong = compare(odd.files(), "files")
   tap.is(wrong, "", "as ptxas has it")
