@@ -222,10 +222,12 @@ static void add_item(Module *m, const char *p, const char *end) {
     m->items[m->n++] = item;
 }
 
-/* `.file 2 "…/kernel__gilua0007.cu"` */
+/* `.file 2 "…/kernel__gilua0007.cu"`. A number of more than five digits is no compiler's: room for
+** as many files would be taken for it. */
 static void add_file(Module *m, const char *p, const char *end) {
     for (p += strlen(".file"); p < end && isspace((unsigned char)*p);) p++;
-    int number = read_number(&p, end, 8);
+    int number = read_number(&p, end, 5);
+    if (p < end && isdigit((unsigned char)*p)) return;
     while (number >= m->n_files) {
         gi_grow(m->file_unit, m->n_files, m->cap_files);
         m->file_unit[m->n_files++] = -1;
