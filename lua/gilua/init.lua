@@ -15,7 +15,7 @@ local rooms = {
     .. "arithmetic diff roofline" },
   { "search", "evolve pieces genome select fitness minimise control configured pareto repeats "
     .. "nsga2 gevo islands propose bandit steady elites retouch sweep" },
-  { "source", "" },
+  { "source", "csource" },
   { "facts", "" },
   { "transform", "transform" },
   { "problem", "problem place tolerance kerneltable tablerows tablecase tablecheck pointed "
@@ -28,11 +28,11 @@ local rooms = {
     .. "page.disparity page.live page.state page.landscape page.markup page.gnuplot" },
   { "study", "experiment gecco2014 eurogp2014 tune validate replay adequacy best "
     .. "epistasis archipelago limit" },
-  { "new", "newproblem reading parts csource headers slice signature branches hostcode hostvalue "
-    .. "instances callers members layout assumed launchguess scalaruse scalarguess structguess "
-    .. "argumentguess usage precision problemtext offered trial backport checkproblem coverage "
-    .. "joined otherdata otherseeds promises textureguess recordedproblem recordedlimits "
-    .. "mangled launchedit launchneeds" },
+  { "host", "branches hostcode hostvalue instances callers members" },
+  { "new", "newproblem reading parts headers slice signature layout assumed launchguess scalaruse "
+    .. "scalarguess structguess argumentguess usage precision problemtext offered trial backport "
+    .. "checkproblem coverage joined otherdata otherseeds promises textureguess recordedproblem "
+    .. "recordedlimits mangled launchedit launchneeds" },
   { "prompt", "prompt inspect mutant errors" },
   { "command", "commands answer runs rundiff improve winner doctor meant watch" },
 }

@@ -2,8 +2,8 @@
 package.path = "tests/lua/?.lua;lua/?.lua;" .. package.path
 local tap = require "tap"
 local core = require "gilua.core"
-local csource = require "gilua.new.csource"
-local hostcode = require "gilua.new.hostcode"
+local csource = require "gilua.source.csource"
+local hostcode = require "gilua.host.hostcode"
 local slice = require "gilua.new.slice"
 local textfile = require "gilua.base.textfile"
 

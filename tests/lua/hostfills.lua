@@ -1,8 +1,8 @@
--- gilua.new.hostfills: what the host's code draws for an array, read and not run.
+-- gilua.host.hostfills: what the host's code draws for an array, read and not run.
 
 package.path = "tests/lua/?.lua;lua/?.lua;" .. package.path
 local gi = require "gilua"
-local hostfills = require "gilua.new.hostfills"
+local hostfills = require "gilua.host.hostfills"
 local tap = require "tap"
 
 -- The fill of the first launch's n-th argument (1) in a file, and where it is from.

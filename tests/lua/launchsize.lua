@@ -1,6 +1,6 @@
 -- gilua.new.launchsize: the launches of a kernel with blocks of another size, in the user's file.
 package.path = "tests/lua/?.lua;lua/?.lua;lua/?/init.lua;" .. package.path
-local hostcode = require "gilua.new.hostcode"
+local hostcode = require "gilua.host.hostcode"
 local launchsize = require "gilua.new.launchsize"
 local tap = require "tap"
 

@@ -2,7 +2,7 @@
 
 package.path = "tests/lua/?.lua;lua/?.lua;" .. package.path
 local tap = require "tap"
-local csource = require "gilua.new.csource"
+local csource = require "gilua.source.csource"
 local scalarguess = require "gilua.new.scalarguess"
 
 local function guess(body, name, type, used, is_member)

@@ -3,13 +3,13 @@
 -- is guessed, and its note begins with GUESS.
 
 local arithmetic = require "gilua.base.arithmetic"
-local csource = require "gilua.new.csource"
+local csource = require "gilua.source.csource"
 local fail = require "gilua.base.fail"
-local hostfills = require "gilua.new.hostfills"
+local hostfills = require "gilua.host.hostfills"
 local launchguess = require "gilua.new.launchguess"
 local layout = require "gilua.new.layout"
 local luadata = require "gilua.base.luadata"
-local members = require "gilua.new.members"
+local members = require "gilua.host.members"
 local scalarguess = require "gilua.new.scalarguess"
 local structguess = require "gilua.new.structguess"
 local textureguess = require "gilua.new.textureguess"

@@ -4,7 +4,7 @@
 -- of "../x.h" the folder above, where a project's makefile is. What is found is told, and stands in
 -- problem.lua. So are the makefile's macros that a file uses.
 
-local csource = require "gilua.new.csource"
+local csource = require "gilua.source.csource"
 local headers = require "gilua.new.headers"
 local lfs = require "lfs"
 

@@ -4,8 +4,8 @@
 -- with where its makefile says that.
 
 local arguments = require "gilua.new.arguments"
-local csource = require "gilua.new.csource"
-local hostfunction = require "gilua.new.hostfunction"
+local csource = require "gilua.source.csource"
+local hostfunction = require "gilua.host.hostfunction"
 
 local M = {}
 

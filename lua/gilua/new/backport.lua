@@ -4,12 +4,12 @@
 -- that is its source line unchanged stands for the file's own line, host code and all.
 
 local attempt = require "gilua.base.attempt"
-local csource = require "gilua.new.csource"
+local csource = require "gilua.source.csource"
 local headers = require "gilua.new.headers"
-local hostcode = require "gilua.new.hostcode"
+local hostcode = require "gilua.host.hostcode"
 local launchedit = require "gilua.new.launchedit"
 local launches = require "gilua.transform.launch"
-local launchsites = require "gilua.new.launchsites"
+local launchsites = require "gilua.host.launchsites"
 local launchsize = require "gilua.new.launchsize"
 local luadata = require "gilua.base.luadata"
 local partsof = require "gilua.new.parts"

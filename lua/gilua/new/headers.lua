@@ -2,7 +2,7 @@
 -- A header stands where the compiler would find it: beside the file that includes it, else in the
 -- folders that it is told of, and always below one of these, as the compiler reaches no others.
 
-local csource = require "gilua.new.csource"
+local csource = require "gilua.source.csource"
 local fail = require "gilua.base.fail"
 local lfs = require "lfs"
 local textfile = require "gilua.base.textfile"

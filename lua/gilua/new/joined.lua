@@ -1,7 +1,7 @@
 --- joined: kernels that a program has in several files, as one source: the files one after the
 --- other, each whole, so that a line of the source belongs to a line of one of them.
 
-local csource = require "gilua.new.csource"
+local csource = require "gilua.source.csource"
 local headers = require "gilua.new.headers"
 local partsof = require "gilua.new.parts"
 

@@ -3,10 +3,10 @@
 -- threads = 256;`, `#define T 256`, `dim3 block(16, 16);`, `block.x = 16;`. A number there may
 -- become another; one that anything else sees may not.
 
-local callers = require "gilua.new.callers"
-local csource = require "gilua.new.csource"
+local callers = require "gilua.host.callers"
+local csource = require "gilua.source.csource"
 local launchedit = require "gilua.new.launchedit"
-local launchsites = require "gilua.new.launchsites"
+local launchsites = require "gilua.host.launchsites"
 
 local M = {}
 M.__index = M

@@ -8,8 +8,8 @@
 -- wait stands between.
 
 local core = require "gilua.core"
-local csource = require "gilua.new.csource"
-local launchsites = require "gilua.new.launchsites"
+local csource = require "gilua.source.csource"
+local launchsites = require "gilua.host.launchsites"
 local launches = require "gilua.transform.launch"
 
 local M = {}

@@ -1,8 +1,8 @@
 -- launchguess: how a kernel is launched, from the host's code where that says it (gilua.hostcode),
 -- else guessed: a template's arguments, the sizes, block and grid, dynamic shared memory.
 
-local csource = require "gilua.new.csource"
-local instances = require "gilua.new.instances"
+local csource = require "gilua.source.csource"
+local instances = require "gilua.host.instances"
 local scalaruse = require "gilua.new.scalaruse"
 
 local M = {}

@@ -8,12 +8,12 @@
 -- A launch whose block is not known is left to the person.
 
 local arithmetic = require "gilua.base.arithmetic"
-local csource = require "gilua.new.csource"
+local csource = require "gilua.source.csource"
 local expression = require "gilua.problem.expression"
-local hostvalue = require "gilua.new.hostvalue"
+local hostvalue = require "gilua.host.hostvalue"
 local launchcone = require "gilua.new.launchcone"
 local launchedit = require "gilua.new.launchedit"
-local launchsites = require "gilua.new.launchsites"
+local launchsites = require "gilua.host.launchsites"
 
 local M = {}
 

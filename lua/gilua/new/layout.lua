@@ -4,8 +4,8 @@
 -- The compiler is asked as for the parameters (gilua.signature): behind the kernel a table is
 -- declared that it fills. What a member points to is asked in turn.
 
-local csource = require "gilua.new.csource"
-local members = require "gilua.new.members"
+local csource = require "gilua.source.csource"
+local members = require "gilua.host.members"
 local signature = require "gilua.new.signature"
 local tablerows = require "gilua.problem.tablerows"
 

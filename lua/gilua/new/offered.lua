@@ -3,11 +3,11 @@
 -- problem.lua has both, and a restriction that holds them together. What is offered was tried.
 
 local attempt = require "gilua.base.attempt"
-local csource = require "gilua.new.csource"
+local csource = require "gilua.source.csource"
 local expression = require "gilua.problem.expression"
 local fitness = require "gilua.search.fitness"
 local gi = require "gilua"
-local hostvalue = require "gilua.new.hostvalue"
+local hostvalue = require "gilua.host.hostvalue"
 local settings = require "gilua.base.settings"
 local stats = require "gilua.base.stats"
 

@@ -2,8 +2,8 @@
 -- is understood (gilua.launchsites). By a pointer, a template's argument or a macro it may be
 -- launched from there, with a grid and arguments that no reader of launches sees.
 
-local csource = require "gilua.new.csource"
-local launchsites = require "gilua.new.launchsites"
+local csource = require "gilua.source.csource"
+local launchsites = require "gilua.host.launchsites"
 
 local M = {}
 

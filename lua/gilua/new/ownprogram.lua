@@ -7,7 +7,7 @@
 local arguments = require "gilua.new.arguments"
 local boxedprogram = require "gilua.farm.boxedprogram"
 local core = require "gilua.core"
-local csource = require "gilua.new.csource"
+local csource = require "gilua.source.csource"
 local elf = require "gilua.base.elf"
 local headers = require "gilua.new.headers"
 local entries = require "gilua.base.entries"

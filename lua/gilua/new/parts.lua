@@ -1,7 +1,7 @@
 -- parts: the file with a kernel, and the file that includes it, where a program is in several: what
 -- stands before that #include belongs to the kernel, and its host code may be there.
 
-local csource = require "gilua.new.csource"
+local csource = require "gilua.source.csource"
 local headers = require "gilua.new.headers"
 local entries = require "gilua.base.entries"
 local lfs = require "lfs"

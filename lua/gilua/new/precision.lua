@@ -12,7 +12,7 @@
 
 local attempt = require "gilua.base.attempt"
 local fail = require "gilua.base.fail"
-local csource = require "gilua.new.csource"
+local csource = require "gilua.source.csource"
 local kerneltable = require "gilua.problem.kerneltable"
 local layout = require "gilua.new.layout"
 local signature = require "gilua.new.signature"

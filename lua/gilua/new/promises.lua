@@ -7,13 +7,13 @@
 -- tolerance that was guessed, that a line which stands there twice may differ.
 
 local attempt = require "gilua.base.attempt"
-local callers = require "gilua.new.callers"
+local callers = require "gilua.host.callers"
 local ends = require "gilua.base.ends"
 local float = require "gilua.transform.float"
-local hostcode = require "gilua.new.hostcode"
+local hostcode = require "gilua.host.hostcode"
 local launchedit = require "gilua.new.launchedit"
 local launches = require "gilua.transform.launch"
-local memory = require "gilua.new.memory"
+local memory = require "gilua.host.memory"
 local othernames = require "gilua.new.othernames"
 local parts = require "gilua.new.parts"
 local settings = require "gilua.base.settings"

@@ -1,7 +1,7 @@
 -- scalaruse: what a kernel does with a number that it is given: the bound of its threads or of a
 -- loop, a factor of an index, a divisor, an exponent, a choice. From the words alone.
 
-local csource = require "gilua.new.csource"
+local csource = require "gilua.source.csource"
 
 local M = {}
 

@@ -7,7 +7,7 @@
 local fail = require "gilua.base.fail"
 local compiler = require "gilua.farm.compiler"
 local core = require "gilua.core"
-local csource = require "gilua.new.csource"
+local csource = require "gilua.source.csource"
 
 local MOST_KEPT = 4 -- answers of the compiler
 

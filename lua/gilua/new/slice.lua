@@ -9,10 +9,10 @@
 local fail = require "gilua.base.fail"
 local compiler = require "gilua.farm.compiler"
 local core = require "gilua.core"
-local csource = require "gilua.new.csource"
+local csource = require "gilua.source.csource"
 local headers = require "gilua.new.headers"
 local lfs = require "lfs"
-local members = require "gilua.new.members"
+local members = require "gilua.host.members"
 
 local M = { BEFORE = "before_kernel.h" } -- what stands before the file where another includes it
 

@@ -1,10 +1,10 @@
 -- structguess: what a struct holds that a kernel takes: its members by the compiler (gilua.layout),
 -- their values and arrays by the host's code, else guessed, as those of arguments are.
 
-local csource = require "gilua.new.csource"
+local csource = require "gilua.source.csource"
 local layout = require "gilua.new.layout"
 local luadata = require "gilua.base.luadata"
-local members = require "gilua.new.members"
+local members = require "gilua.host.members"
 local scalarguess = require "gilua.new.scalarguess"
 local usage = require "gilua.new.usage"
 

@@ -2,7 +2,7 @@
 -- functions that read it (tex2D<float4>(…)) and the host's cudaTextureDesc. Its size is a guess:
 -- whatever it is, no read is outside of it.
 
-local csource = require "gilua.new.csource"
+local csource = require "gilua.source.csource"
 local fail = require "gilua.base.fail"
 local signature = require "gilua.new.signature"
 

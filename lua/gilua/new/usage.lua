@@ -2,7 +2,7 @@
 -- words alone: what is done with it under another name is not seen, so what is passed on may be
 -- anything.
 
-local csource = require "gilua.new.csource"
+local csource = require "gilua.source.csource"
 
 local M = {}
 

@@ -6,7 +6,7 @@
 --   cudaLaunchKernelEx(&configuration, kernel, …), where each field of the configuration is given
 --     once and one launch alone has it
 
-local csource = require "gilua.new.csource"
+local csource = require "gilua.source.csource"
 
 local M = {}
 

@@ -6,8 +6,8 @@
 -- is no such thing). What is not understood has no value, unless it stands in what is not taken.
 
 local arithmetic = require "gilua.base.arithmetic"
-local csource = require "gilua.new.csource"
-local hostfunction = require "gilua.new.hostfunction"
+local csource = require "gilua.source.csource"
+local hostfunction = require "gilua.host.hostfunction"
 
 local M = {
   REAL = csource.set "float double", -- types of numbers that are not whole

@@ -10,8 +10,8 @@
 -- that with an array of theirs. A constant, or what only a loop counts, is no fill: it shows less
 -- than random numbers do.
 
-local csource = require "gilua.new.csource"
-local hostvalue = require "gilua.new.hostvalue"
+local csource = require "gilua.source.csource"
+local hostvalue = require "gilua.host.hostvalue"
 
 local M = {}
 

@@ -4,17 +4,17 @@
 -- One pass over the file's words notes what each says (READERS); of a name that is given several
 -- values the first counts, unless it is 0 or unknown. What is asked for later is worked out then.
 
-local branches = require "gilua.new.branches"
-local callers = require "gilua.new.callers"
-local csource = require "gilua.new.csource"
-local hostfills = require "gilua.new.hostfills"
-local hostvalue = require "gilua.new.hostvalue"
-local instances = require "gilua.new.instances"
-local launchsites = require "gilua.new.launchsites"
-local locals = require "gilua.new.locals"
-local members = require "gilua.new.members"
-local memory = require "gilua.new.memory"
-local rounds = require "gilua.new.rounds"
+local branches = require "gilua.host.branches"
+local callers = require "gilua.host.callers"
+local csource = require "gilua.source.csource"
+local hostfills = require "gilua.host.hostfills"
+local hostvalue = require "gilua.host.hostvalue"
+local instances = require "gilua.host.instances"
+local launchsites = require "gilua.host.launchsites"
+local locals = require "gilua.host.locals"
+local members = require "gilua.host.members"
+local memory = require "gilua.host.memory"
+local rounds = require "gilua.host.rounds"
 
 ---@class HostLaunch `kernel<template><<<grid, block, shared>>>(args)`, as texts
 ---@field line integer

@@ -2,7 +2,7 @@
 -- the arguments that the template is called with; those that nobody writes are deduced from the
 -- types of pointers, as C++ does. Of several calls the first counts (gilua.hostcode reads them).
 
-local csource = require "gilua.new.csource"
+local csource = require "gilua.source.csource"
 
 local M = {}
 

@@ -6,7 +6,7 @@
 -- so of their macros only the toolkit's version is known.
 
 local compiler = require "gilua.farm.compiler"
-local csource = require "gilua.new.csource"
+local csource = require "gilua.source.csource"
 
 local M = {}
 

@@ -10,8 +10,8 @@
 -- third variable. What a function does to a pointer that it is given by reference is not seen, but
 -- for CUDA's own.
 
-local callers = require "gilua.new.callers"
-local csource = require "gilua.new.csource"
+local callers = require "gilua.host.callers"
+local csource = require "gilua.source.csource"
 
 local M = {}
 

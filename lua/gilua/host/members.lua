@@ -1,7 +1,7 @@
 -- members: what a struct has in it, by the words of its file: the paths to all numbers and pointers
 -- ("at.x", "next"), through structs in it and those that it is derived from.
 
-local csource = require "gilua.new.csource"
+local csource = require "gilua.source.csource"
 
 local M = {}
 

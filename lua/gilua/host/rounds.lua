@@ -2,8 +2,8 @@
 -- loop counts with has another value in each round; one of them stands for all: the first, or the
 -- last where the grid is made of it, which is then the whole one.
 
-local callers = require "gilua.new.callers"
-local csource = require "gilua.new.csource"
+local callers = require "gilua.host.callers"
+local csource = require "gilua.source.csource"
 
 local M = {}
 

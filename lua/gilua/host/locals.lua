@@ -3,8 +3,8 @@
 -- given a name that value, the text of a launch or of an allocation gets its own function's. So it
 -- is with the sides of dim3s.
 
-local callers = require "gilua.new.callers"
-local csource = require "gilua.new.csource"
+local callers = require "gilua.host.callers"
+local csource = require "gilua.source.csource"
 
 local M = {}
 

@@ -2,7 +2,7 @@
 -- given by its calls is what the launch within it gets: read and not run (gilua.hostcode reads the
 -- words and asks here).
 
-local csource = require "gilua.new.csource"
+local csource = require "gilua.source.csource"
 
 local M = {}
 
