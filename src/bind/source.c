@@ -245,6 +245,14 @@ static void set_flags(lua_State *L, const SourceDecl *d) {
     set_flag(L, "restrict", d->restricted);
 }
 
+/* What holds the statement that declares, "for" and "class" too; "enum" of an enumerator. */
+static const char *within(const Source *s, int node) {
+    int parent = s->node[node].parent;
+    if (s->node[parent].kind == SRC_CLASS) return "enum";
+    if (s->node[parent].kind == SRC_DECLARATION) parent = s->node[parent].parent;
+    return source_kind_name(s->node[parent].kind);
+}
+
 static void push_declared(lua_State *L, const Source *s, int node) {
     const SourceDecl *d = &s->decl[s->node[node].decl];
     lua_createtable(L, 0, 16);
@@ -262,6 +270,8 @@ static void push_declared(lua_State *L, const Source *s, int node) {
     set_flag(L, "unknown_init", s->node[node].why != NULL);
     set_why(L, &s->node[node]);
     if (d->init_at >= 0) set_string(L, "init_form", source_word(s, d->init_at));
+    set_token(L, "init_at", d->init_at);
+    set_string(L, "within", within(s, node));
 }
 
 /* The declarations of a node in a role, as a list; each with its statement, at `statement` on the
@@ -343,6 +353,7 @@ static void push_statement(lua_State *L, const Source *s, int node, int all) {
     if (s->node[node].kind == SRC_BLOCK) lua_newtable(L), lua_setfield(L, self, "body");
     for (int c = s->node[node].child; c >= 0; c = s->node[c].next) {
         if (!is_statement(&s->node[c]) || s->node[c].role == ROLE_EXTENT) continue;
+        if (s->node[node].kind == SRC_UNKNOWN) continue; /* nobody knows when it runs */
         push_statement(L, s, c, all);
         lua_pushvalue(L, self);
         lua_setfield(L, -2, "parent");
@@ -376,14 +387,15 @@ static const char *kind_of(const Source *s, const SourceNode *n) {
     return "host";
 }
 
-/* s:functions() */
+/* s:functions([everywhere]) */
 static int functions(lua_State *L) {
     const Source *s = check_source(L);
+    bool everywhere = lua_toboolean(L, 2);
     int count = 0;
     lua_newtable(L);
     for (int i = 0; i < s->n_node; i++) {
         const SourceNode *n = &s->node[i];
-        if (n->kind != SRC_FUNCTION || !is_free(s, i)) continue;
+        if (n->kind != SRC_FUNCTION || !(everywhere || is_free(s, i))) continue;
         lua_createtable(L, 0, 12);
         set_string(L, "name", source_word(s, n->token));
         set_string(L, "kind", kind_of(s, n));
@@ -526,13 +538,29 @@ static int expression(lua_State *L) {
     return 1;
 }
 
-/* A list's next item: what was found, { first, last, kind, NAME = { first, last }, … }. */
+/* A node with its own tokens: a name or an operator, a template's arguments or a cast's type. */
+static void push_part(lua_State *L, const Source *s, int node) {
+    push_node(L, s, node);
+    set_token(L, "token", s->node[node].token);
+    set_token(L, "open", s->node[node].open);
+    set_token(L, "close", s->node[node].close);
+}
+
+/* A list's next item: what was found, { first, last, kind, token, NAME = { first, last }, … }. */
 static void push_match(lua_State *L, const Source *s, const SourceMatch *m) {
-    push_node(L, s, m->node);
+    push_part(L, s, m->node);
+    set_flag(L, "header", source_in_header(s, m->node));
     for (int i = 0; i < m->n; i++) {
-        lua_createtable(L, 0, 2);
-        set_token(L, "first", m->part[i].first);
-        set_int(L, "last", m->part[i].last + 1);
+        int node = m->part[i].node, n = 0;
+        if (m->part[i].name[1] == '$') {
+            lua_newtable(L);
+            for (int c = node; c >= 0 && s->node[c].role == s->node[node].role; c = s->node[c].next) {
+                push_part(L, s, c);
+                lua_rawseti(L, -2, ++n);
+            }
+            set_token(L, "first", m->part[i].first);
+            set_int(L, "last", m->part[i].last + 1);
+        } else push_part(L, s, node);
         lua_setfield(L, -2, m->part[i].name + strspn(m->part[i].name, "$"));
     }
 }
@@ -559,6 +587,19 @@ static int find(lua_State *L) {
     return 1;
 }
 
+/* s:inside(i) */
+static int inside(lua_State *L) {
+    const Source *s = check_source(L);
+    lua_Integer i = luaL_checkinteger(L, 2);
+    luaL_argcheck(L, i >= 1 && i <= s->tokens.n && s->tokens.v[i - 1].kind == TOK_DIRECTIVE, 2,
+                  "it is no directive");
+    Source *of = bind_new(L, CLASS, sizeof *of, 1);
+    lua_getiuservalue(L, 1, 1);
+    lua_setiuservalue(L, -2, 1);
+    source_read_directive(s, (int)i - 1, of);
+    return 1;
+}
+
 static int type_words(lua_State *L) {
     const char *word;
     lua_newtable(L);
@@ -574,9 +615,12 @@ static int type_words(lua_State *L) {
 
 void bind_source(lua_State *L) {
     static const BindRow methods[] = {
-        {"functions", functions, "source:functions() -> list",
-         "Functions outside of types, each { name, kind = \"kernel\" | \"device\" | \"host\", "
-         "first, head, open, close (tokens), params, tparams (declarations), node, why }."},
+        {"functions", functions, "source:functions([everywhere]) -> list",
+         "Functions outside of types, or also those in types, each { name, kind = \"kernel\" | "
+         "\"device\" | \"host\", first, head, open, close (tokens), params, tparams "
+         "(declarations), node, why }."},
+        {"inside", inside, "source:inside(i) -> source",
+         "The body of the macro that a directive defines, as statements: see tokens:inside."},
         {"body", body, "source:body(node) -> statement, statements | nil",
          "The tree of a function's body, and its statements in the order in which they begin."},
         {"globals", globals, "source:globals() -> list",
@@ -592,9 +636,9 @@ void bind_source(lua_State *L) {
          "The names that the text declares as types: the words that one stands for, or { open, "
          "close } of its braces, or true."},
         {"find", find, "source:find(pattern) -> list",
-         "The places that a pattern of C++ describes, each { kind, first, last, NAME = { first, "
-         "last }, … }: `$NAME` stands for an expression or a statement, `$$NAME` for the rest of a "
-         "list."},
+         "The places that a pattern of C++ describes, each { kind, first, last, token, header, "
+         "NAME = { kind, first, last, token, open, close }, … }: `$NAME` stands for an expression "
+         "or a statement, `$$NAME` for the rest of a list, which lists them."},
         {"expression", expression, "source:expression() -> tree | nil",
          "The text as one expression."},
         {NULL, NULL, NULL, NULL}};

@@ -307,6 +307,19 @@ bool read_declared(Reader *r, int from, int stop, int statement) {
     return true;
 }
 
+void read_enumerators(Reader *r, int node) {
+    const SourceNode of = r->s->node[node];
+    for (int i = of.open + 1, behind; i < of.close && is_kind(r, i, TOK_NAME); i = behind + 1) {
+        SourceDecl d = specifiers(r, of.token, of.token + 1);
+        d.name = i;
+        d.is_const = true;
+        int one = declared_new(r, d, i);
+        behind = past_value(r, read_initial(r, past_attributes(r, i + 1), of.close, one), of.close);
+        r->s->node[one].last = behind - 1;
+        adopt(r, node, one, ROLE_DECLARED);
+    }
+}
+
 /* ---- parameters ---- */
 
 /* An array that comes as a parameter is a pointer to its elements; `float (*a)[4]` is one. */

@@ -188,6 +188,7 @@ static int past_lambda_head(const Reader *r, int i) {
 static int read_lambda(Reader *r) {
     int first = r->at, i = past(r, first);
     int node = node_new(r, SRC_LAMBDA, first, first);
+    while (is(r, i, "__device__") || is(r, i, "__host__")) i++;
     if (is(r, i, "(")) {
         if (!read_parameters(r, i, match_of(r, i), node, ROLE_PARAM))
             return fail(r, "a lambda's parameters");
@@ -424,9 +425,12 @@ static const char *strange(const Reader *r, int from, int *at) {
 }
 
 int read_expression(Reader *r, int from, int to, bool braces) {
-    Reader inner = {.s = r->s, .at = from, .stop = to, .depth = r->depth, .deep = r->deep};
+    Reader inner = *r;
     int n_node = r->s->n_node, n_decl = r->s->n_decl, why_at = -1;
     if (to < from) return fail(r, "an expression without words");
+    inner.at = from;
+    inner.stop = to;
+    inner.why = NULL;
     int tree = braces && is(r, from, "{") ? read_list(&inner) : read_comma(&inner);
     if (tree >= 0 && inner.at != to + 1) tree = fail(&inner, "an expression that does not end");
     if (tree < 0) {

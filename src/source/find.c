@@ -65,8 +65,9 @@ static bool same_words(const Source *a, int a_first, int a_last, const Source *b
     return true;
 }
 
-/* Notes what a variable stands for: words [first, last] of the text, none where last < first. */
-static bool capture(const Source *p, int variable, const Source *s, int first, int last,
+/* Notes what a variable stands for: a node, or several from it on; words [first, last] of the text,
+** none where last < first. */
+static bool capture(const Source *p, int variable, const Source *s, int node, int first, int last,
                     SourceMatch *m) {
     const char *name = source_word(p, p->node[variable].first);
     for (int i = 0; i < m->n; i++)
@@ -74,6 +75,7 @@ static bool capture(const Source *p, int variable, const Source *s, int first, i
             return same_words(s, m->part[i].first, m->part[i].last, s, first, last);
     if (m->n == SOURCE_PARTS) return false;
     m->part[m->n].name = name;
+    m->part[m->n].node = node;
     m->part[m->n].first = first;
     m->part[m->n++].last = last;
     return true;
@@ -87,9 +89,10 @@ static bool match_children(const Source *p, int a, const Source *s, int b, Sourc
     for (; x >= 0; x = p->node[x].next) {
         SourceRole role = p->node[x].role;
         if (takes_rest(p, x)) {
-            int first = y >= 0 && s->node[y].role == role ? s->node[y].first : 0, last = first - 1;
+            int node = y >= 0 && s->node[y].role == role ? y : -1;
+            int first = node >= 0 ? s->node[node].first : 0, last = first - 1;
             for (; y >= 0 && s->node[y].role == role; y = s->node[y].next) last = s->node[y].last;
-            if (!capture(p, x, s, first, last, m)) return false;
+            if (!capture(p, x, s, node, first, last, m)) return false;
             continue;
         }
         if (y < 0 || s->node[y].role != role || !match(p, x, s, y, m)) return false;
@@ -116,9 +119,8 @@ static bool same_own(const Source *p, const SourceNode *x, const Source *s, cons
 
 static bool match(const Source *p, int a, const Source *s, int b, SourceMatch *m) {
     const SourceNode *x = &p->node[a], *y = &s->node[b];
-    bool any = is_variable(p, a);
-    if (any && is_expression(y) && is_expression(x)) return capture(p, a, s, y->first, y->last, m);
-    if (any && is_statement(y) && is_statement(x)) return capture(p, a, s, y->first, y->last, m);
+    bool fits = (is_expression(y) && is_expression(x)) || (is_statement(y) && is_statement(x));
+    if (fits && is_variable(p, a)) return capture(p, a, s, b, y->first, y->last, m);
     return x->kind == y->kind && same_own(p, x, s, y) && match_children(p, a, s, b, m);
 }
 

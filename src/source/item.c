@@ -153,7 +153,7 @@ static int item_end(Reader *r, int i, int to) {
     return r->end_at = i;
 }
 
-/* The declarators behind the braces of a type, up to its ';'. */
+/* A type at its struct, class, union or enum, with the declarators up to its ';'. */
 static int read_class(Reader *r, int first, int tag, int brace, int to, int parent) {
     int last = match_of(r, brace), node = node_new(r, SRC_CLASS, first, last);
     int name = past_attributes(r, tag + 1), end = item_end(r, last + 1, to);
@@ -162,7 +162,8 @@ static int read_class(Reader *r, int first, int tag, int brace, int to, int pare
     r->s->node[node].open = brace;
     r->s->node[node].close = last;
     read_template_parameters(r, node, first, tag);
-    if (!is(r, tag, "enum")) read_items(r, brace + 1, last, node);
+    if (is(r, tag, "enum")) read_enumerators(r, node);
+    else read_items(r, brace + 1, last, node);
     r->s->node[node].last = end < to ? end : to - 1;
     adopt(r, parent, node, ROLE_ITEM);
     if (end <= last + 1 || !is(r, end, ";") || is(r, first, "typedef")) return end + 1;
@@ -209,6 +210,14 @@ static int tag_of(const Reader *r, int first, int brace) {
     for (int i = past_heads(r, first, brace); i < brace; i++)
         if (is_class(r, i, WORD_TAG)) return i;
     return -1;
+}
+
+void read_local_type(Reader *r, int first, int stop, int parent) {
+    int brace = first;
+    while (brace < stop && !is(r, brace, "{")) brace++;
+    int tag = tag_of(r, first, brace);
+    if (tag >= 0 && match_of(r, brace) > brace && match_of(r, brace) < stop)
+        read_class(r, first, tag, brace, stop, parent);
 }
 
 /* The item whose first '{' is at brace. */
@@ -269,6 +278,8 @@ static void read_items(Reader *r, int at, int to, int parent) {
 
 /* The node within which a declared name is known, from its own on. */
 static int scope_of(const Source *s, int node) {
+    bool is_enumerator = s->node[s->node[node].parent].kind == SRC_CLASS;
+    if (is_enumerator) node = s->node[node].parent; /* it is known outside, too */
     for (node = s->node[node].parent; node > 0; node = s->node[node].parent) {
         SourceKind kind = s->node[node].kind;
         if (kind == SRC_BLOCK || (kind >= SRC_FOR && kind <= SRC_SWITCH && kind != SRC_DO) ||
@@ -293,5 +304,15 @@ void read_file(Reader *r) {
     int n = r->s->tokens.n;
     node_new(r, SRC_FILE, 0, n - 1);
     read_items(r, 0, n, 0);
+    find_scopes(r->s);
+}
+
+void read_directive(Reader *r) {
+    int n = r->s->tokens.n, at = 2; /* define NAME(params) … */
+    const SourceToken *t = r->s->tokens.v;
+    int node = node_new(r, SRC_FILE, 0, n - 1);
+    if (!is(r, 0, "define") || n < 3) return;
+    if (is(r, 2, "(") && t[2].start == t[1].end) at = past(r, 2);
+    read_statements(r, node, at, n);
     find_scopes(r->s);
 }

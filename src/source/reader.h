@@ -39,6 +39,7 @@ typedef struct Reader {
     int depth;       /* of expressions */
     int deep;        /* of statements and items */
     int end_from, end_at; /* item.c: the item that goes on within ends there; end_at -1: unknown */
+    bool in_unknown; /* what it reads is within a statement that is not understood */
     const char *why; /* the first that is not understood; NULL: nothing */
     int why_at;
 } Reader;
@@ -70,6 +71,8 @@ int past_attributes(const Reader *r, int i);
 bool is_declaration(const Reader *r, int i);
 /* The names that [from, stop) declare, adopted by the statement; false: not understood. */
 bool read_declared(Reader *r, int from, int stop, int statement);
+/* The names that an enum declares between its braces, adopted by its node. */
+void read_enumerators(Reader *r, int node);
 /* A parameter in [from, to]; false: it is not understood. */
 bool read_parameter(Reader *r, int from, int to, int function, SourceRole role);
 bool read_parameters(Reader *r, int open, int close, int function, SourceRole role);
@@ -79,9 +82,13 @@ int read_alias(Reader *r, int first, int word, int end);
 
 /* statement.c: the block at '{'; -1 and why where its statements cannot be told apart. */
 int read_block(Reader *r, int open);
+/* Statements between [from, close), adopted by a node. */
+void read_statements(Reader *r, int node, int from, int close);
 int read_one_statement(Reader *r, int i, int stop);
 
 /* item.c */
 void read_file(Reader *r);
+void read_directive(Reader *r); /* its text is that of a directive behind its '#' */
+void read_local_type(Reader *r, int first, int stop, int parent);
 
 #endif

@@ -211,6 +211,19 @@ void unread(Reader *r, int n_node, int n_decl) {
     r->s->n_decl = n_decl;
 }
 
+bool source_in_header(const Source *s, int node) {
+    for (; node > 0 && s->node[node].kind != SRC_LAMBDA; node = s->node[node].parent) {
+        SourceRole role = s->node[node].role;
+        SourceKind above = s->node[s->node[node].parent].kind;
+        if (above < SRC_BLOCK) continue;
+        if (above >= SRC_FOR && above <= SRC_SWITCH)
+            return role == ROLE_INIT || role == ROLE_CONDITION || role == ROLE_STEP;
+        if (above != SRC_EXPRESSION && above != SRC_DECLARATION && above != SRC_DECLARED)
+            return false;
+    }
+    return false;
+}
+
 int source_child(const Source *s, int node, SourceRole role) {
     int child = s->node[node].child;
     while (child >= 0 && s->node[child].role != role) child = s->node[child].next;
@@ -284,16 +297,27 @@ static void find_types(Reader *r) {
     }
 }
 
-void source_read(const char *text, int len, Source *out) {
+static void read_words(const char *text, int from, int to, int line, Source *out) {
     *out = (Source){.text = text};
-    source_tokens(text, 0, len, 1, &out->tokens);
+    source_tokens(text, from, to, line, &out->tokens);
     out->words = gi_alloc(sizeof *out->words);
     words_know(out);
     number_words(out);
     find_branches(out);
+}
+
+void source_read(const char *text, int len, Source *out) {
+    read_words(text, 0, len, 1, out);
     Reader r = {.s = out, .stop = out->tokens.n - 1};
     find_types(&r);
     read_file(&r);
+}
+
+void source_read_directive(const Source *s, int token, Source *out) {
+    const SourceToken *t = &s->tokens.v[token];
+    read_words(s->text, t->start + 1, t->end, t->line, out);
+    Reader r = {.s = out, .stop = out->tokens.n - 1};
+    read_directive(&r);
 }
 
 int source_read_expression(Source *s) {

@@ -87,12 +87,14 @@ typedef enum SourceKind {
                       words [open, close] */
     SRC_EMPTY,
     SRC_DIRECTIVE,
-    SRC_UNKNOWN,   /* nothing is known of it; `why` */
+    SRC_UNKNOWN,   /* nothing is known of it; `why`. Expressions, blocks and types that are understood
+                      within a statement are below it, without a role */
     /* names, and what holds them */
     SRC_DECLARED,  /* EXTENTs, INIT, a function's PARAMs; see SourceDecl */
     SRC_FUNCTION,  /* TPARAMs, PARAMs, BODY; `token` is its name */
     SRC_NAMESPACE, /* ITEMs; extern "C" { … } too */
-    SRC_CLASS,     /* ITEMs between [open, close]; `token` is its name or its keyword */
+    SRC_CLASS,     /* ITEMs between [open, close]; an enum: DECLAREDs; `token` is its name or its
+                      keyword */
     SRC_FILE,      /* ITEMs */
     SRC_KINDS
 } SourceKind;
@@ -161,6 +163,9 @@ typedef struct Source {
 
 /* Reads a text, which must outlive it. */
 void source_read(const char *text, int len, Source *out);
+/* Reads the words of a directive behind its '#': a macro's body as statements. The text of `s` must
+** outlive it. */
+void source_read_directive(const Source *s, int token, Source *out);
 void source_free(Source *s);
 
 /* The word of a token, without what parts it in two lines. */
@@ -176,6 +181,8 @@ bool source_declares_type(const Source *s, int token);
 bool source_is_storage(const Source *s, int token);
 /* Behind an attribute with its arguments: `alignas(16)`, `[[maybe_unused]]`; i where none is. */
 int source_past_attribute(const Source *s, int i);
+/* Does a node stand in the header of an if, a loop or a switch? */
+bool source_in_header(const Source *s, int node);
 /* The first child of a role; -1. */
 int source_child(const Source *s, int node, SourceRole role);
 /* Reads the whole text as one expression: its node, or -1. */
@@ -197,6 +204,7 @@ typedef struct SourceMatch {
     int node;
     struct {
         const char *name; /* "$grid", as long as the pattern lives */
+        int node;         /* of `$$args` the first; -1: none */
         int first, last;  /* tokens of the text; last < first: none */
     } part[SOURCE_PARTS];
     int n;

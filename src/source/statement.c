@@ -32,6 +32,40 @@ static int semicolon(const Reader *r, int i, int stop) {
     return -1;
 }
 
+/* Does a piece of what is not understood end at i: before braces, or behind the ')' of a macro? */
+static bool ends_piece(const Reader *r, int i, int last) {
+    return i >= last || is(r, i + 1, ";") || is(r, i + 1, "{") ||
+           (is(r, i, ")") && is_kind(r, i + 1, TOK_NAME));
+}
+
+/* Adopts what is understood within a statement that is not: of `CHECK(f(x)) k<<<1, 2>>>(x);` both
+** calls, of `EACH(i, n) { … }` the block. Once only: what is not understood in there stays so, or
+** time would double with each nesting. */
+static void read_pieces(Reader *r, int statement, int first, int last) {
+    const char *why;
+    int why_at;
+    Reader inner = *r;
+    inner.in_unknown = true;
+    for (int i = first, end; i <= last && !r->in_unknown; i = end + 1) {
+        int n_node = r->s->n_node, n_decl = r->s->n_decl, piece = -1;
+        end = i;
+        inner.stop = last;
+        inner.why = NULL;
+        if (is(r, i, "{")) {
+            piece = read_block(&inner, i);
+            if (piece < 0) unread(r, n_node, n_decl);
+            else end = r->s->node[piece].last;
+        } else if (!is(r, i, ";") && !is_class(r, i, WORD_NO_VALUE)) {
+            for (;; end++) {
+                if (match_of(r, end) > end && match_of(r, end) <= last) end = match_of(r, end);
+                if (ends_piece(r, end, last)) break;
+            }
+            piece = try_expression(&inner, i, end, false, &why, &why_at);
+        }
+        adopt(r, statement, piece, ROLE_NONE);
+    }
+}
+
 /* ---- simple ones ---- */
 
 /* Makes a statement of [first, stop) one that declares. */
@@ -56,12 +90,15 @@ static int read_simple(Reader *r, int first, int stop) {
     if (is_class(r, from, WORD_TAG) && !is_declaration(r, from)) {
         r->s->node[s].kind = SRC_UNKNOWN;
         not_known(r, s, "a type that is defined in a function", from);
+        read_local_type(r, from, stop, s);
     } else if (is_declaration(r, from)) {
         read_declaration(r, s, from, stop);
     } else {
         read_part(r, s, from, stop - 1, ROLE_TREE);
         if (r->s->node[s].why) r->s->node[s].kind = SRC_UNKNOWN;
     }
+    if (r->s->node[s].kind == SRC_UNKNOWN && r->s->node[s].child < 0)
+        read_pieces(r, s, from, stop - 1);
     return s;
 }
 
@@ -77,6 +114,7 @@ static int read_ended(Reader *r, int i, int stop) {
     if (at < 0) {
         int s = node_new(r, SRC_UNKNOWN, i, stop);
         not_known(r, s, "a statement without its ';'", i);
+        read_pieces(r, s, i, stop);
         return s;
     }
     if (is(r, i, "return")) return read_return(r, i, at);
@@ -261,15 +299,12 @@ static int recover(Reader *r, int at, int stop) {
     }
     int s = node_new(r, SRC_UNKNOWN, at, last);
     not_known(r, s, r->why, r->why_at);
+    read_pieces(r, s, at, last);
     return s;
 }
 
-int read_block(Reader *r, int open) {
-    int close = match_of(r, open);
-    r->at = open;
-    if (close < 0 || close > r->stop) return fail(r, "a block without its '}'");
-    int s = node_new(r, SRC_BLOCK, open, close);
-    for (int at = open + 1; at < close && !source_stopped(NULL);) {
+void read_statements(Reader *r, int node, int from, int close) {
+    for (int at = from; at < close && !source_stopped(NULL);) {
         int n_node = r->s->n_node, n_decl = r->s->n_decl, deep = r->deep;
         int child = read_statement(r, at, close - 1);
         if (child < 0 || r->s->node[child].last >= close) {
@@ -277,8 +312,16 @@ int read_block(Reader *r, int open) {
             r->deep = deep;
             child = recover(r, at, close - 1);
         }
-        adopt(r, s, child, ROLE_ITEM);
+        adopt(r, node, child, ROLE_ITEM);
         at = r->s->node[child].last + 1;
     }
+}
+
+int read_block(Reader *r, int open) {
+    int close = match_of(r, open);
+    r->at = open;
+    if (close < 0 || close > r->stop) return fail(r, "a block without its '}'");
+    int s = node_new(r, SRC_BLOCK, open, close);
+    read_statements(r, s, open + 1, close);
     return s;
 }

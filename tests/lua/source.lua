@@ -195,6 +195,30 @@ local function found(text, pattern)
   return table.concat(list, "; ")
 end
 
+tap.case("functions in types, enumerators, types in functions, macros", function()
+  local text = "class C { int n = 4; void f(int i) { enum E { x, y = x + 2, z }; } };\n"
+    .. "#define RUN(a) k<<<1, a>>>(b); n = a\n#define LIST (1, 2)\n#undef RUN\n"
+  local s = gi.grammar.source(text)
+  tap.is(#s:functions() .. #s:functions(true) .. s:functions(true)[1].name, "01f", "a method")
+  local list = {}
+  for i, d in ipairs(s:declarations()) do
+    list[i] = ("%s %s %s %s"):format(d.within, d.type, d.name, d.init_at or "")
+  end
+  tap.is(table.concat(list, ", "),
+    "class int n 6, function int i , enum E x , enum E y 22, enum E z ", "what they stand in")
+  local y = s:declarations()[4]
+  tap.is(y.init.op .. tostring(y.const) .. (y.scope_last - y.scope_first), "+true9",
+    "an enumerator is known where its enum is")
+  local t, tokens = {}, gi.grammar.tokens(text)
+  for i = 1, #tokens do
+    if tokens:kind(i) == "directive" then t[#t + 1] = s:inside(i) end
+  end
+  tap.is(#t[1]:find "$k<<<$g, $b>>>($$a)" .. #t[1]:find "$a = $b" .. #t[2]:find "$a" .. #t[3]:find "$a",
+    "1130", "the body of a macro, without its parameters")
+  tap.is(t[1]:find("$a = $b")[1].b.first, 18, "tokens are counted as in tokens:inside")
+  tap.has(select(2, pcall(s.inside, s, 1)), "it is no directive", "no word has an inside")
+end)
+
 tap.case("places by a pattern of the language", function()
   local launches = "int main() { k<T, 3><<<dim3(n / 2), 256, 0, s>>>(a, b + 1); "
     .. "auto e = [&] { j<<<(1), 2>>>(); }; k2<A<B>><<<g, b>>>(x); }"
@@ -211,6 +235,20 @@ tap.case("places by a pattern of the language", function()
     "statements")
   tap.is(found("void f() {\n#if A\n if (x)\n#endif\n k<<<1, 2>>>(a); }", "$k<<<$g, $b>>>($$a)"),
     "launch: a=a b=2 g=1 k=k", "in a body that cannot be told apart")
+  local odd = "void f() { CHECK(g(x, 1)) k<<<1, 2>>>(a); EACH(i, n) { k<<<3, 4>>>(b); } y = new T;"
+    .. " throw g(x, 2); struct P { enum { z = 5 }; }; a $ b; }"
+  tap.is(found(odd, "$k<<<$g, $b>>>($$a)"), "launch: a=a b=2 g=1 k=k; launch: a=b b=4 g=3 k=k",
+    "within what is not understood")
+  tap.is(found(odd, "g(x, $n)"), "call: n=1; call: n=2", "likewise")
+  local s = gi.grammar.source(odd)
+  tap.is(#select(2, s:body(s:functions()[1].node)), 6, "but no statement there is taken to run")
+  tap.is(found("void f() { each(n, [=] __device__ (int i) { g(i, x); }); }", "g($i, x)"), "call: i=i",
+    "in a lambda for the GPU")
+  local call = gi.grammar.source("void f() { for (h(1); h<int>(2, &z); ) h(3); }"):find "h($$a)"
+  tap.is(#call .. tostring(call[1].header) .. tostring(call[3].header), "3truenil", "in a header")
+  call = gi.grammar.source("void f() { h<int, 3>(2, &z, (int)y); }"):find("$f($$a)")[1]
+  tap.is(("%d %d %d %d %s"):format(call.f.token, call.f.open, call.f.close, #call.a, call.a[2].kind),
+    "6 7 11 3 unary", "arguments one by one, a name with its template's")
   local ok, why = pcall(found, "x", "int $x = 3;")
   tap.has(not ok and why, "`int $x = 3;` is not understood: it declares a name", "a name")
   ok, why = pcall(found, "x", "f(")
