@@ -2,94 +2,90 @@
 -- given by its calls is what the launch within it gets: read and not run (gilua.hostcode reads the
 -- words and asks here).
 
+local code_of = require "gilua.host.code"
 local csource = require "gilua.source.csource"
 
 local M = {}
 
 local MOST_DEPTH = 8 -- functions that call each other
 local MOST_WAYS = 64 -- that lead to a launch
-local BEHIND_HEAD = csource.set "const noexcept override final"
-local NO_FUNCTIONS = csource.set "if for while switch catch sizeof return alignas decltype"
-local BEFORE_CALLS = csource.set "return else do throw new" -- any other name there is a type
 
 ---@class HostFunction `name(params) { … }`
----@field t userdata tokens of its file
+---@field code HostText in which it stands
+---@field t userdata its tokens
+---@field node integer of the tree
 ---@field name string
 ---@field params { name: string, text: string }[]
+---@field texts string[] of these
 ---@field open integer its (
 ---@field first integer its { and }
 ---@field last integer
+---@field outer? HostFunction that it is within
+---@field index? table<string, integer> of a template: its parameters' places
+---@field defaults? table<string, string> what they are where nobody says
 
 ---@class HostCall
 ---@field args string[]
+---@field template string[]
 ---@field within? HostFunction
 
--- The name that `const float *x = nullptr` or `int list[]` declares.
-local function declared(text)
-  local t <close>, last = csource.tokens(text), 0
-  while t[last + 1] and t[last + 1] ~= "=" and t[last + 1] ~= "[" do last = last + 1 end
-  return { name = t:kind(last) == "name" and t[last] or "", text = text }
+-- What a template's parameters are called, and what they are where nobody says.
+local function set_template(one, list)
+  local t = one.t
+  one.index, one.defaults = #list > 0 and {} or nil, {}
+  for k, param in ipairs(list) do
+    local from = t[param.token + 1] == "=" and param.token + 2
+    local last = list[k + 1] and list[k + 1].first - 2
+      or from and csource.angle_end(t, t:find(list[1].first - 1, "<"), true) - 1
+    one.index[param.name], one.defaults[param.name] = k, from and t:text(from, last) or nil
+  end
 end
 
-local function read_function(self, t, i)
-  local close = t:kind(i - 1) == "name" and not NO_FUNCTIONS[t[i - 1]] and t:match(i)
-  if not close then return end
-  local brace = close + 1
-  while BEHIND_HEAD[t[brace]] do brace = brace + 1 end
-  local last = t[brace] == "{" and t:match(brace)
-  if not last then return end
-  local one = { t = t, name = t[i - 1], params = {}, open = i, first = brace, last = last }
-  for k, text in ipairs(csource.parts(t, i + 1, close - 1)) do one.params[k] = declared(text) end
-  local list = self.bodies[one.name] or {}
-  self.bodies[one.name], list[#list + 1] = list, one
-  self.bodies[#self.bodies + 1] = one
-end
-
---- Reads the functions of a file.
+--- Reads the functions of a text.
 ---@param self HostCode
----@param t userdata tokens
-function M.read_functions(self, t)
-  local i = t:find(1, "(")
-  while i do
-    read_function(self, t, i)
-    i = t:find(i + 1, "(")
+---@param code HostText
+function M.read_functions(self, code)
+  local outer
+  for _, f in ipairs(code.s:functions(true)) do
+    local one = { code = code, t = code.t, node = f.node, name = f.name, params = {},
+      texts = code_of.texts(code, f.params), open = f.head, first = f.open, last = f.close }
+    for k, p in ipairs(f.params) do one.params[k] = { name = p.name, text = one.texts[k] } end
+    set_template(one, f.tparams)
+    while outer and outer.last < one.first do outer = outer.outer end
+    one.outer, outer = outer, one
+    local list = self.bodies[one.name] or {}
+    self.bodies[one.name], list[#list + 1] = list, one
+    self.bodies[#self.bodies + 1], code.functions[#code.functions + 1] = one, one
   end
 end
 
 --- The function whose body a token is in.
----@param self HostCode
----@param t userdata tokens
+---@param code HostText
 ---@param i integer
 ---@return HostFunction?
-function M.around(self, t, i)
-  for k = #self.bodies, 1, -1 do
-    local one = self.bodies[k]
-    if one.t == t and one.first < i and i < one.last then return one end
+function M.around(code, i)
+  local low, high = 0, #code.functions -- the last that begins before it
+  while low < high do
+    local k = (low + high + 1) // 2
+    if code.functions[k].first < i then low = k else high = k - 1 end
   end
-  return self.around_body
+  local one = code.functions[low]
+  while one and one.last < i do one = one.outer end
+  return one or code.body
 end
 
--- Is it no call but what declares the function: `void run(float *x);`?
-local function is_declaration(self, t, i)
-  if t:kind(i - 2) == "name" and not BEFORE_CALLS[t[i - 2]] then return true end
-  for _, one in ipairs(self.bodies[t[i - 1]]) do
-    if one.t == t and one.open == i then return true end
-  end
-  return false
-end
-
---- Reads a call of a function that the file has: the token is its `(`, before which its name or
---- the arguments of its template stand.
+--- Reads the calls of functions that the files have.
 ---@param self HostCode
----@param t userdata tokens
----@param i integer
----@param name string
-function M.read_call(self, t, i, name)
-  local close = self.bodies[name] and t:match(i)
-  if not close or t[i - 1] == name and is_declaration(self, t, i) then return end
-  local list = self.calls[name] or {}
-  self.calls[name], list[#list + 1] = list, { args = csource.parts(t, i + 1, close - 1),
-    within = M.around(self, t, i) }
+---@param code HostText
+function M.read_calls(self, code)
+  for _, call in ipairs(code.calls) do
+    local name, template = code_of.called(code, call.f)
+    if self.bodies[name or ""] then
+      local list = self.calls[name] or {}
+      self.calls[name], list[#list + 1] = list, { args = code_of.texts(code, call.args),
+        template = template, within = M.around(code, call.first) }
+    end
+  end
 end
 
 -- The calls of a function, of which overloads have other numbers of arguments.

@@ -6,6 +6,7 @@
 
 local branches = require "gilua.host.branches"
 local callers = require "gilua.host.callers"
+local code_of = require "gilua.host.code"
 local csource = require "gilua.source.csource"
 local hostfills = require "gilua.host.hostfills"
 local hostvalue = require "gilua.host.hostvalue"
@@ -25,8 +26,7 @@ local rounds = require "gilua.host.rounds"
 ---@field shared? string
 ---@field args string[]
 ---@field told table<integer, string> what is to be said of an argument in place of its text
----@field within? HostTemplate whose parameters these texts may name
----@field body? HostFunction likewise
+---@field body? HostFunction whose parameters these texts may name
 
 ---@class HostCode
 ---@field definitions table<string, string> a name's value: a macro's, a variable's, a member's
@@ -41,8 +41,6 @@ local rounds = require "gilua.host.rounds"
 ---@field types table<string, string> a typedef's type
 ---@field pointees table<string, string[]> what stands before `* name`: one may be a type
 ---@field launches table<string, HostLaunch[]> a kernel's, in the order of the file
----@field templates table functions that are templates: HostTemplate by place and by name
----@field instances table<string, HostInstance> a template's first call
 ---@field bodies table functions: HostFunction by place, lists of them by name (gilua.callers)
 ---@field calls table<string, HostCall[]> of these
 ---@field allocations table[] { target, args, line, place }: what stands behind the & in the first
@@ -57,8 +55,8 @@ local rounds = require "gilua.host.rounds"
 ---@field given table<string, integer> what the program is run with for some of these
 ---@field work? table { open, lookups } while a value is worked out (gilua.hostvalue)
 ---@field origins table<string, HostOrigin[]> what pointers are given (gilua.memory)
----@field files { tokens: userdata, name?: string }[] those that were read; the headers have names
----@field file? string the header that is being read
+---@field files HostText[] those that were read
+---@field code? HostText that is being read
 local M = {}
 M.__index = M
 
@@ -135,7 +133,7 @@ local function define(self, name, text)
 end
 
 local function place_of(self, t, i)
-  return ("line %d%s"):format(t:line(i), self.file and " of " .. self.file or "")
+  return ("line %d%s"):format(t:line(i), self.code.name and " of " .. self.code.name or "")
 end
 
 -- `#define name text`, `#define name(params) body`; d are the directive's words.
@@ -218,9 +216,9 @@ end
 
 -- `name = value,` or `;`, `name = { list };`, `name[i] = value;`
 local function read_assignment(self, t, i)
-  memory.read_assignment(self, t, i, callers.around(self, t, i))
+  memory.read_assignment(self, t, i, callers.around(self.code, i))
   if t[i - 1] == "]" then
-    hostfills.read_store(self, t, i, place_of(self, t, i), callers.around(self, t, i))
+    hostfills.read_store(self, t, i, place_of(self, t, i), callers.around(self.code, i))
   end
   if t:kind(i - 1) ~= "name" then return end
   read_side(self, t, i)
@@ -239,7 +237,7 @@ local function read_braces(self, t, i)
   if t:kind(i - 1) == "name" and is_number_type(self, t[i - 2]) then
     initialise(self, t, i - 1, i)
   end
-  memory.read_initialiser(self, t, i, callers.around(self, t, i))
+  memory.read_initialiser(self, t, i, callers.around(self.code, i))
   local close = t:kind(i - 1) == "name" and close_of(t, i)
   if not close or t[close + 1] ~= ";" then return end
   local list = csource.parts(t, i + 1, close - 1)
@@ -344,17 +342,13 @@ end
 -- `cudaMalloc…(&name, bytes)`, `cudaMallocPitch(&name, &pitch, width, height)`
 local function read_call(self, t, i)
   local name, close = t:kind(i - 1) == "name" and t[i - 1], close_of(t, i)
-  memory.read_initialiser(self, t, i, callers.around(self, t, i))
+  memory.read_initialiser(self, t, i, callers.around(self.code, i))
   if name and is_number_type(self, t[i - 2]) then initialise(self, t, i - 1, i) end
   if name and close and name:find "^cu" then
-    memory.read_call(self, name, csource.parts(t, i + 1, close - 1), callers.around(self, t, i))
-  end
-  if name then
-    instances.read_call(self, t, i, name, {})
-    callers.read_call(self, t, i, name)
+    memory.read_call(self, name, csource.parts(t, i + 1, close - 1), callers.around(self.code, i))
   end
   if name and hostfills.CALLS[name] then
-    hostfills.read_call(self, t, i, name, place_of(self, t, i), callers.around(self, t, i))
+    hostfills.read_call(self, t, i, name, place_of(self, t, i), callers.around(self.code, i))
   end
   if not name or not close or not name:find "^cudaM%w+$" then return end
   local args = csource.parts(t, i + 1, close - 1)
@@ -362,23 +356,13 @@ local function read_call(self, t, i)
     define(self, args[1], (args[2]:gsub("^&%s*", "")))
   end
   if not name:find "^cudaMalloc" then return end
-  local target, body = (args[1] or ""):match "&%s*(.*)$", callers.around(self, t, i)
+  local target, body = (args[1] or ""):match "&%s*(.*)$", callers.around(self.code, i)
   self.allocations[#self.allocations + 1] = { target = target, args = args, line = t:line(i),
     place = place_of(self, t, i), body = body,
     own = body and body.t == t and locals.before(t, body.first, i) or locals.NONE }
   self.allocated[(target or ""):match "^[%a_][%w_]*" or ""] = true
   local pitch = name == "cudaMallocPitch" and (args[2] or ""):match "&%s*([%a_][%w_]*)"
   if pitch and args[3] then define(self, pitch, args[3]) end
-end
-
--- `name<arguments>(`
-local function read_angle(self, t, i)
-  local close = t:kind(i - 1) == "name" and csource.angle_end(t, i)
-  if close and t[close + 1] == "(" then
-    instances.read_call(self, t, close + 1, t[i - 1],
-      csource.split(t:text(i + 1, close):sub(1, -2))) -- without the last >
-    callers.read_call(self, t, close + 1, t[i - 1])
-  end
 end
 
 local function is_parameter(body, name)
@@ -409,7 +393,7 @@ local function read_launch(self, t, i)
   local list = self.launches[site.kernel] or {}
   local one = { line = site.line, place = place_of(self, t, i), template = site.template,
     shared = text_of(site.shared), args = site.args, told = {},
-    within = instances.around(self, t, i), body = callers.around(self, t, i) }
+    body = callers.around(self.code, i) }
   local is_here = one.body and one.body.t == t
   one.own = is_here and locals.before(t, one.body.first, i) or locals.NONE
   one.sides = function(text) return with_sides(self, text, one.body, one.own) end
@@ -444,19 +428,20 @@ local READERS = { ["++"] = read_counting, ["+="] = read_counting, ["&"] = read_a
   ["="] = read_assignment, ["{"] = read_braces, ["*"] = read_pointer,
   ["("] = read_call, dim3 = read_dim3, struct = read_struct,
   class = read_struct, union = read_struct, enum = read_enum,
-  typedef = read_typedef, using = read_using, __constant__ = read_constant, ["<"] = read_angle }
+  typedef = read_typedef, using = read_using, __constant__ = read_constant }
 for word in pairs(launchsites.READERS) do READERS[word] = read_launch end
 for kind in pairs(hostfills.DISTRIBUTIONS) do READERS[kind] = hostfills.read_distribution end
 
-local function read_words(self, t)
+local function read_words(self, code)
+  local t = code.t
+  self.code = code
+  callers.read_calls(self, code)
   for i = 1, #t do
     local reader = READERS[t[i]]
     if reader then reader(self, t, i) end
-    if t:kind(i) == "directive" then -- a macro may launch
-      local outer, body = self.around, self.around_body
-      self.around, self.around_body = instances.around(self, t, i), callers.around(self, t, i)
-      read_words(self, t:inside(i))
-      self.around, self.around_body = outer, body
+    if t:kind(i) == "directive" and t[i]:find "^#%s*define%s.*[=(<]" then -- a macro may launch
+      read_words(self, code_of.inside(code, i, callers.around(code, i)))
+      self.code = code
     end
   end
 end
@@ -494,22 +479,18 @@ function M.read(text, headers, defines)
   local self = setmetatable({ definitions = {}, later = {},
     functions = {}, dims = {}, dim_sides = {}, counted = {}, aggregates = {},
     structs = {}, types = {}, pointees = {}, launches = {}, allocations = {}, allocated = {},
-    variables = {}, templates = {}, instances = {}, bodies = {}, calls = {}, sizes = {},
+    variables = {}, bodies = {}, calls = {}, sizes = {},
     known = {}, assumed = {}, given = {}, origins = {}, files = {},
     stores = {}, copies = {}, distributions = {} }, M)
   local files = { { name = "the file", text = text }, table.unpack(headers or {}) }
   local kept, why = branches.kept(files, defines or {})
-  local tokens = {}
-  for i, code in ipairs(kept) do
-    tokens[i] = csource.tokens(code)
-    self.files[i] = { tokens = tokens[i], name = i > 1 and files[i].name or nil }
-    instances.read_templates(self, tokens[i]) -- their calls may stand in a file before theirs
-    callers.read_functions(self, tokens[i])
+  for i, kept_text in ipairs(kept) do
+    self.files[i] = code_of.of(kept_text, i > 1 and files[i].name or nil)
+    callers.read_functions(self, self.files[i]) -- calls may stand in a file before theirs
   end
-  for i, t in ipairs(tokens) do
-    self.file = i > 1 and files[i].name or nil
-    for _, _, words in csource.directives(t) do read_macro(self, words) end
-    read_words(self, t)
+  for _, code in ipairs(self.files) do
+    for _, _, words in csource.directives(code.t) do read_macro(self, words) end
+    read_words(self, code)
   end
   for _, a in pairs(self.aggregates) do -- SimParams params = { 64, 0.1f };
     for i, field in ipairs(self:fields(a.type) or {}) do
@@ -710,13 +691,14 @@ end
 ---@return HostLaunch?
 function M:launch(kernel, which)
   local l = self:every_launch(kernel)[which or 1]
-  if not l or not l.within then return l end
-  for name in pairs(l.within.index) do -- what the function computes may be made of them
-    local text = instances.resolve(self, name, l.within)
+  local within = l and l.body
+  if not within or not within.index then return l end
+  for name in pairs(within.index) do -- what the function computes may be made of them
+    local text = instances.resolve(self, name, within)
     if text and text ~= name then define(self, name, text) end
   end
   for _, field in ipairs(LAUNCHED) do
-    l[field] = l[field] and instances.resolve(self, l[field], l.within) or l[field]
+    l[field] = l[field] and instances.resolve(self, l[field], within) or l[field]
   end
   return l
 end

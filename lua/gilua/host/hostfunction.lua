@@ -2,10 +2,11 @@
 -- - 1) / b; }`. What they do is a list of steps: values that get a name, conditions, what is
 -- returned. A function that does anything else is none of these (gilua.hostvalue computes them).
 
+local code_of = require "gilua.host.code"
+
 local M = {}
 
 local MOST_STEPS = 24 -- of a function
-local MOST_BEFORE = 5 -- words of a type and the name that gets a value
 
 ---@class HostStep one of these
 ---@field name? string gets the value of text
@@ -14,45 +15,40 @@ local MOST_BEFORE = 5 -- words of a type and the name that gets a value
 ---@field yes? HostStep[] where it holds
 ---@field no? HostStep[] where it does not
 
-local block
+local add_all
 
--- The step at a token, and the token behind it; nil where it is none.
-local function step_at(t, i, last, left)
-  if t[i] == "if" and t[i + 1] == "(" and t:match(i + 1) then
-    local close = t:match(i + 1)
-    local step = { condition = t:text(i + 2, close - 1) }
-    local yes, behind = block(t, close + 1, last, left)
-    step.yes = yes
-    if yes and t[behind] == "else" then step.no, behind = block(t, behind + 1, last, left) end
-    return yes and step, behind
+-- Adds what a statement does to a list; false where it does more than compute.
+local function add(list, code, s, left)
+  local tree = s.tree
+  left.steps = left.steps - 1
+  if left.steps < 0 then return false end
+  if s.kind == "block" then return add_all(list, code, s.body, left) end
+  if s.kind == "if" and s.condition and not s.init then
+    local step = { condition = code_of.text(code, s.condition), yes = {},
+      no = s.otherwise and {} }
+    list[#list + 1] = step
+    return add(step.yes, code, s.body, left)
+      and (not s.otherwise or add(step.no, code, s.otherwise, left))
+  elseif s.kind == "return" and tree then
+    list[#list + 1] = { text = code_of.text(code, tree) }
+    return true
+  elseif s.kind == "expression" and tree and tree.op == "=" and tree.a.kind == "name" then
+    list[#list + 1] = { name = tree.a.text, text = code_of.text(code, tree.b) }
+    return true
+  elseif s.kind ~= "declaration" then return false end
+  for _, d in ipairs(s.declared) do
+    local value = code_of.value(code, d)
+    if not value then return false end
+    list[#list + 1] = { name = d.name, text = value }
   end
-  local stop = t:find(i, ";")
-  if not stop or stop > last then return nil end
-  if t[i] == "return" then return { text = t:text(i + 1, stop - 1) }, stop + 1 end
-  local k = i
-  while t:kind(k) == "name" and k < i + MOST_BEFORE do k = k + 1 end
-  if k == i or t[k] ~= "=" then return nil end
-  return { name = t[k - 1], text = t:text(k + 1, stop - 1) }, stop + 1
+  return true
 end
 
--- The steps from a token to another; nil where something there is none.
-local function steps_in(t, i, last, left)
-  local list = {}
-  while i <= last do
-    left.steps = left.steps - 1
-    local step, behind = step_at(t, i, last, left)
-    if not step or left.steps < 0 then return nil end
-    list[#list + 1], i = step, behind
+function add_all(list, code, statements, left)
+  for _, s in ipairs(statements) do
+    if not add(list, code, s, left) then return false end
   end
-  return list
-end
-
--- What stands behind a condition: a step, or several in braces; and the token behind.
-function block(t, i, last, left)
-  local close = t[i] == "{" and t:match(i)
-  if close then return steps_in(t, i + 1, close - 1, left), close + 1 end
-  local step, behind = step_at(t, i, last, left)
-  return step and { step }, behind
+  return true
 end
 
 -- Whether every way through steps returns something.
@@ -68,8 +64,9 @@ end
 ---@return HostStep[]?
 function M.steps(one)
   if one.steps == nil then
-    local list = steps_in(one.t, one.first + 1, one.last - 1, { steps = MOST_STEPS })
-    one.steps = list and returns(list) and list or false
+    local body, list = one.code.s:body(one.node), {}
+    local computes = body and add(list, one.code, body, { steps = MOST_STEPS + 1 })
+    one.steps = computes and returns(list) and list or false
   end
   return one.steps or nil
 end

@@ -4,6 +4,7 @@
 -- become another; one that anything else sees may not.
 
 local callers = require "gilua.host.callers"
+local code_of = require "gilua.host.code"
 local csource = require "gilua.source.csource"
 local launchedit = require "gilua.new.launchedit"
 local launchsites = require "gilua.host.launchsites"
@@ -208,9 +209,10 @@ end
 function M.of(texts, kernel)
   local self = setmetatable({ names = {}, own = {}, ranges = {}, sites = {}, tokens = {} }, M)
   for file, text in ipairs(texts) do
-    local t, read = csource.tokens(text), { bodies = {} }
-    callers.read_functions(read, t)
-    note(self, file, t, read.bodies)
+    local code = code_of.of(text)
+    local t = code.t
+    callers.read_functions({ bodies = {} }, code)
+    note(self, file, t, code.functions)
     self.tokens[file] = t
     for nth, site in ipairs(launchsites.of(t, kernel)) do
       site.file, site.nth = file, nth

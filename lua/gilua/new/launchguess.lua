@@ -52,7 +52,7 @@ end
 -- The argument that the host has for a parameter, as it is known outside of what launches it.
 local function launched_with(p, i, kernel, launch, host)
   local text = launch and launch.template[i]
-  if text then return instances.resolve(host, text, launch.within) end
+  if text then return instances.resolve(host, text, launch.body) end
   local is_deduced = launch and p.is_type
   return is_deduced and instances.deduced(host, p.name, kernel.param_texts, launch) or nil
 end

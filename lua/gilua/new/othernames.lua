@@ -90,7 +90,7 @@ end
 ---@return OtherName[]
 function M.of(host, kernel)
   local found = {}
-  for _, file in ipairs(host.files) do read(file.tokens, kernel, file.name, nil, found) end
+  for _, file in ipairs(host.files) do read(file.t, kernel, file.name, nil, found) end
   return found
 end
 

@@ -1,0 +1,92 @@
+--- code: a text of the host's as words (gi.grammar.tokens) and as a tree (gi.grammar.source), which
+-- count tokens alike; and what is asked of both.
+
+local core = require "gilua.core"
+local csource = require "gilua.source.csource"
+
+local M = {}
+
+---@class HostText
+---@field t userdata tokens
+---@field s userdata source
+---@field name? string the header's; nil: the file's own text
+---@field functions HostFunction[] in the order of the text
+---@field calls table[] of `$f($$args)`, in the order of the text
+---@field body? HostFunction that a macro's text stands in
+
+-- Outer ones first.
+local function in_order(list)
+  table.sort(list, function(a, b)
+    return a.first < b.first or a.first == b.first and a.last > b.last
+  end)
+  return list
+end
+
+local function made(t, s, name)
+  return { t = t, s = s, name = name, functions = {}, calls = in_order(s:find "$f($$args)") }
+end
+
+---@param text string
+---@param name? string
+---@return HostText
+function M.of(text, name)
+  return made(core.grammar.tokens(text), core.grammar.source(text), name)
+end
+
+--- The text of a macro, of the directive at a token.
+---@param code HostText
+---@param i integer
+---@param body? HostFunction in which it is defined
+---@return HostText
+function M.inside(code, i, body)
+  local one = made(code.t:inside(i), code.s:inside(i), code.name)
+  one.body = body
+  return one
+end
+
+--- The words of a piece, or of several.
+---@param code HostText
+---@param piece { first: integer, last: integer }
+---@return string
+function M.text(code, piece)
+  return code.t:text(piece.first, piece.last)
+end
+
+--- The words of each piece.
+---@param code HostText
+---@param pieces { first: integer, last: integer }[]
+---@return string[]
+function M.texts(code, pieces)
+  local list = {}
+  for k, piece in ipairs(pieces) do list[k] = M.text(code, piece) end
+  return list
+end
+
+--- What a declaration begins with: `5` of `= 5`, `(5)`, `{5}` and `= {5}`. Nil where it begins with
+--- nothing, or with several.
+---@param code HostText
+---@param d table of source:declarations
+---@return string?
+function M.value(code, d)
+  local t, from, last = code.t, d.init_at, d.last
+  if not from then return nil end
+  if t[from] == "=" then from = from + 1 end
+  if t:match(from) == last and (from == d.init_at or t[from] == "{") then
+    from, last = from + 1, last - 1
+    if #csource.ranges(t, from, last) ~= 1 then return nil end
+  end
+  return from <= last and t:text(from, last) or nil
+end
+
+--- The name that is called, or launched.
+---@param code HostText
+---@param callee { token?: integer, kind: string }
+---@return string? name
+---@return string[] template its arguments
+function M.called(code, callee)
+  if callee.kind ~= "name" and callee.kind ~= "member" then return nil, {} end
+  local angle = callee.open and code.t:text(callee.open + 1, callee.close):sub(1, -2) or ""
+  return code.t[callee.token], angle == "" and {} or csource.split(angle)
+end
+
+return M
