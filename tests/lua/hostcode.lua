@@ -55,14 +55,24 @@ tap.case("every way to declare a number", function()
                           "enum class E : int { a, z = 5 };", "enum { a = 2, b, z = a + b, c };",
                           "enum E : unsigned char { y = 1 << 2, z };",
                           "typedef int I; I z(5);", "using I = unsigned; I z{5};",
-                          "int z{static_cast<int>(5)};" } do
+                          "int z{static_cast<int>(5)};",
+                          "[[maybe_unused]] const int z = 5;", "int z [[maybe_unused]](5);",
+                          "alignas(8) unsigned long long z = {5};", "enum { y [[likely]] = 4, z };",
+                          "typedef enum { z = 5 } E;", "void f() { enum { y = 4, z }; }",
+                          "namespace n { inline constexpr auto z{5}; }",
+                          "struct S { float *x = nullptr; int z{5}; };", "int *p, z(5);",
+                          "struct S { int n, z; }; S s{1, 5};", "S s{.n = 1, .z = 5};",
+                          "int f() { static constexpr std::size_t z(sizeof(int) + 1); }",
+                          "void f(int *z) { ODD(z) *z = 5; }", "void f() { each(n, [&] { z = 5; }); }",
+                          "#define TELL(a) if (a) { int z = 5; }\n" } do
     tap.is(value(form, "z"), 5, form)
   end
   tap.is(value("enum class E { a, z = 5 };", "E::z"), 5, "by its scope")
   tap.is(value("int z(unsigned n); int z(5);", "z"), 5, "behind a function of that name")
   for _, form in ipairs { "int z(int n);", "int z(unsigned, float);", "int z(const float *x);",
                           "int z();", "dim3 z(5);", "std::vector<int> z(5);", "run(z, 5);",
-                          "enum E z;", "int z(a, b);" } do
+                          "enum E z;", "int z(a, b);", "int z[2] = {5};", "int z[] = {5};",
+                          "std::vector<int> z{5};", "if (int z = 5) f();", "auto z = [] { 5; };" } do
     tap.is(value(form, "z"), nil, form .. " gives it no number")
   end
 end)
@@ -418,6 +428,10 @@ tap.case("functions that launch with variables of the same names", function()
       const int threads = 128; const int blocks = (n + threads - 1) / threads;
       two<<<blocks, threads, threads * 4>>>(x, n);
     }]], "one", "two"), "4x1x1 256x1x1 nil, 8x1x1 128x1x1 512", "numbers")
+  tap.is(shapes([[
+    void a(float *x) { const int n(640), t{64}; one<<<n / t, t>>>(x); }
+    void b(float *x) { const int n{4096}; auto t = 512; two<<<n / t, t>>>(x); }]], "one", "two"),
+    "10x1x1 64x1x1 nil, 8x1x1 512x1x1 nil", "numbers in brackets")
   tap.is(shapes([[
     const int n = 1000;
     void a(float *x) {

@@ -45,18 +45,16 @@ end
 ---@param self HostCode
 ---@param code HostText
 function M.read_functions(self, code)
-  local outer
   for _, f in ipairs(code.s:functions(true)) do
     local one = { code = code, t = code.t, node = f.node, name = f.name, params = {},
       texts = code_of.texts(code, f.params), open = f.head, first = f.open, last = f.close }
     for k, p in ipairs(f.params) do one.params[k] = { name = p.name, text = one.texts[k] } end
     set_template(one, f.tparams)
-    while outer and outer.last < one.first do outer = outer.outer end
-    one.outer, outer = outer, one
     local list = self.bodies[one.name] or {}
     self.bodies[one.name], list[#list + 1] = list, one
     self.bodies[#self.bodies + 1], code.functions[#code.functions + 1] = one, one
   end
+  code_of.nested(code.functions)
 end
 
 --- The function whose body a token is in.
@@ -64,14 +62,7 @@ end
 ---@param i integer
 ---@return HostFunction?
 function M.around(code, i)
-  local low, high = 0, #code.functions -- the last that begins before it
-  while low < high do
-    local k = (low + high + 1) // 2
-    if code.functions[k].first < i then low = k else high = k - 1 end
-  end
-  local one = code.functions[low]
-  while one and one.last < i do one = one.outer end
-  return one or code.body
+  return code_of.around(code.functions, i) or code.body
 end
 
 --- Reads the calls of functions that the files have.

@@ -6,16 +6,21 @@ local csource = require "gilua.source.csource"
 
 local M = {}
 
+local MOST_WORDS = 400 -- of a value: one that has more is not understood
+
 ---@class HostText
 ---@field t userdata tokens
 ---@field s userdata source
 ---@field name? string the header's; nil: the file's own text
 ---@field functions HostFunction[] in the order of the text
 ---@field calls table[] of `$f($$args)`, in the order of the text
+---@field loops table[] of gilua.rounds
 ---@field body? HostFunction that a macro's text stands in
 
--- Outer ones first.
-local function in_order(list)
+--- Sorts pieces by where they begin, outer ones first.
+---@param list { first: integer, last: integer }[]
+---@return table list
+function M.in_order(list)
   table.sort(list, function(a, b)
     return a.first < b.first or a.first == b.first and a.last > b.last
   end)
@@ -23,7 +28,7 @@ local function in_order(list)
 end
 
 local function made(t, s, name)
-  return { t = t, s = s, name = name, functions = {}, calls = in_order(s:find "$f($$args)") }
+  return { t = t, s = s, name = name, functions = {}, calls = M.in_order(s:find "$f($$args)") }
 end
 
 ---@param text string
@@ -44,7 +49,34 @@ function M.inside(code, i, body)
   return one
 end
 
---- The words of a piece, or of several.
+--- Notes of pieces which are within others: `outer`.
+---@param list { first: integer, last: integer }[] in the order of the text
+---@return table list
+function M.nested(list)
+  local outer
+  for _, one in ipairs(list) do
+    while outer and outer.last < one.first do outer = outer.outer end
+    one.outer, outer = outer, one
+  end
+  return list
+end
+
+--- The innermost piece that a token is in.
+---@param list { first: integer, last: integer }[] of M.nested
+---@param i integer
+---@return table?
+function M.around(list, i)
+  local low, high = 0, #list -- the last that begins before it
+  while low < high do
+    local k = (low + high + 1) // 2
+    if list[k].first < i then low = k else high = k - 1 end
+  end
+  local one = list[low]
+  while one and one.last < i do one = one.outer end
+  return one
+end
+
+--- The words of a piece.
 ---@param code HostText
 ---@param piece { first: integer, last: integer }
 ---@return string
@@ -69,7 +101,7 @@ end
 ---@return string?
 function M.value(code, d)
   local t, from, last = code.t, d.init_at, d.last
-  if not from then return nil end
+  if not from or last > from + MOST_WORDS then return nil end
   if t[from] == "=" then from = from + 1 end
   if t:match(from) == last and (from == d.init_at or t[from] == "{") then
     from, last = from + 1, last - 1

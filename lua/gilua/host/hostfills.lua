@@ -4,12 +4,13 @@
 --
 --   hostfills.of(host, "d_grid", launch.body) -- { fill = "{ 0, 1 }", place = "line 172" }, or nil
 --
--- gilua.hostcode reads the words and asks here. What is drawn: rand() and its like, C++'s
+-- What is drawn: rand() and its like, C++'s
 -- distributions, and functions of the file that compute something of these. Read are elements that
 -- get a value (`h[i] =`, `h.push_back(…)`), `std::generate`, and functions of the file that do
 -- that with an array of theirs. A constant, or what only a loop counts, is no fill: it shows less
 -- than random numbers do.
 
+local code_of = require "gilua.host.code"
 local csource = require "gilua.source.csource"
 local hostvalue = require "gilua.host.hostvalue"
 
@@ -24,6 +25,7 @@ local DRAWS = 96 -- at random; those before are where usual remainders end
 --------------------------------------------------------------------------------------------------
 -- Words
 
+local COPIES = csource.set "cudaMemcpy cudaMemcpyAsync cudaMemcpyToSymbol"
 local OF_VECTOR = csource.set "data get begin" -- what gives where the elements are
 
 -- The token behind a cast, a bracket, `&`, `*` or `std::` before a name; the same where none is.
@@ -50,13 +52,6 @@ local function array_of(text)
   return not is_member and behind ~= "(" and t[i] or nil
 end
 
--- The name before the [ ] that end at a token: `h[i]`, `h[i][j]`; nil of a struct's member.
-local function indexed(t, i)
-  while t[i] == "]" and t:match(i) do i = t:match(i) - 1 end
-  local is_own = t:kind(i) == "name" and t[i - 1] ~= "." and t[i - 1] ~= "->"
-  return is_own and t[i] or nil
-end
-
 -- Notes a value that an element of an array gets, where something is called in it; index: the text
 -- of which element.
 local function note(self, name, text, place, within, index)
@@ -65,73 +60,61 @@ local function note(self, name, text, place, within, index)
     index = index or "" }
 end
 
--- Where a value ends that begins at a token, before its `;`.
-local function value_end(t, from)
-  local stop = t:find(from, ";")
-  return stop and stop > from and stop <= from + MOST_WORDS and stop - 1 or nil
-end
-
---- Reads `h[i] = value;`: the token is its =.
+--- Reads `h[i] = value;`, not of a struct's member.
 ---@param self HostCode
----@param t userdata tokens
----@param i integer
+---@param code HostText
+---@param m table of `$a = $b`
 ---@param place string
 ---@param within? HostFunction
-function M.read_store(self, t, i, place, within)
-  local name = t[i - 1] == "]" and indexed(t, i - 1)
-  local last = name and value_end(t, i + 1)
-  if last then
-    note(self, name, t:text(i + 1, last), place, within, t:text(t:match(i - 1), i - 1))
+function M.read_store(self, code, m, place, within)
+  local t, first, last = code.t, m.a.first, m.a.last
+  local is_own = t:kind(first) == "name" and t[first + 1] == "["
+  if is_own and m.b.last - m.b.first < MOST_WORDS then
+    note(self, t[first], code_of.text(code, m.b), place, within, t:text(t:match(last), last))
   end
 end
 
--- `return value;` of a lambda between two tokens.
-local function returned(t, from, to)
-  local i = t:find(from, "return")
-  local last = i and i < to and value_end(t, i + 1)
-  return last and t:text(i + 1, last)
+-- `return value;` of a lambda.
+local function returned(t, lambda)
+  local i = t:find(lambda.first, "return")
+  local stop = i and i < lambda.last and t:find(i, ";")
+  return stop and stop < i + MOST_WORDS and t:text(i + 1, stop - 1)
 end
 
---- What M.read_call reads.
-M.CALLS = csource.set "cudaMemcpy cudaMemcpyAsync cudaMemcpyToSymbol push_back generate"
-
 --- Reads `cudaMemcpy(d, h, …, cudaMemcpyHostToDevice)`, `h.push_back(value)`, and
---- `std::generate(h.begin(), h.end(), [] { return value; })`: the token is its (.
+--- `std::generate(h.begin(), h.end(), [] { return value; })`.
 ---@param self HostCode
----@param t userdata tokens
----@param i integer
----@param name string before it
+---@param code HostText
+---@param call table of `$f($$args)`
+---@param name string what is called
+---@param args string[]
 ---@param place string
 ---@param within? HostFunction
-function M.read_call(self, t, i, name, place, within)
-  local close = t:match(i)
-  if not close or close > i + 2 * MOST_WORDS then return end
-  local args = csource.parts(t, i + 1, close - 1)
-  if name:find "^cudaMemcpy" then
+function M.read_call(self, code, call, name, args, place, within)
+  if COPIES[name] then
     local to, from = array_of(args[1] or ""), array_of(args[2] or "")
-    if to and from and not t:text(i, close):find "DeviceToHost" then
+    if to and from and not table.concat(args, ","):find "DeviceToHost" then
       self.copies[#self.copies + 1] = { to = to, from = from, within = within }
     end
   elseif name == "push_back" then
-    local is_vectors = t[i - 2] == "." and t:kind(i - 3) == "name"
-    note(self, is_vectors and t[i - 3], t:text(i + 1, close - 1), place, within)
-  elseif name == "generate" then
-    local text = returned(t, i, close)
-    if text then note(self, array_of(args[1] or ""), text, place, within) end
+    local is_vectors = call.f.kind == "member" and call.f.token == call.f.first + 2
+    note(self, is_vectors and code.t[call.f.first], args[1] or "", place, within)
+  elseif name == "generate" and call.args[3] then
+    local text = returned(code.t, call.args[3])
+    if text then note(self, array_of(args[1]), text, place, within) end
   end
 end
 
 --- Reads `std::uniform_real_distribution<float> name(a, b);` and its like.
 ---@param self HostCode
----@param t userdata tokens
----@param i integer
-function M.read_distribution(self, t, i)
-  local kind = t[i]
-  local behind = t[i + 1] == "<" and (csource.angle_end(t, i + 1) or i) + 1 or i + 1
-  local open = t:kind(behind) == "name" and behind + 1
-  local close = open and (t[open] == "(" or t[open] == "{") and t:match(open)
-  if close then
-    self.distributions[t[behind]] = { kind = kind, args = csource.parts(t, open + 1, close - 1) }
+---@param code HostText
+---@param d table of source:declarations
+function M.read_distribution(self, code, d)
+  for kind in d.type:gmatch "[%w_]+" do
+    if M.DISTRIBUTIONS[kind] and code.t:match(d.init_at) == d.last then
+      self.distributions[d.name] = { kind = kind,
+        args = csource.parts(code.t, d.init_at + 1, d.last - 1) }
+    end
   end
 end
 

@@ -8,21 +8,8 @@ local csource = require "gilua.source.csource"
 
 local M = {}
 
-local MOST_IN_VALUE = 60
 local MOST_DEPTH = 4 -- variables made of variables
-local NOT_IN_VALUES = csource.set ") ] } { = <<< ? \""
-local NO_TYPE = csource.set "else do"
 local MEMBER = "%f[%w_]([%a_][%w_]*)%s*%.%s*([xyz])%f[^%w_]" -- of a dim3
-
--- The text of `name = text;` whose = is at a token; nil where it is none.
-local function value_at(t, i)
-  local k = i + 1
-  while k <= i + MOST_IN_VALUE and t[k] and t[k] ~= ";" and t[k] ~= "," do
-    if NOT_IN_VALUES[t[k]] then return nil end
-    k = csource.past(t, k)
-  end
-  return (t[k] == ";" or t[k] == ",") and k > i + 1 and t:text(i + 1, k - 1) or nil
-end
 
 ---@class OwnNames as they are before a launch; nobody changes it afterwards
 ---@field given table<string, string> what variables are given, the last of several values
@@ -31,9 +18,6 @@ end
 
 ---@type OwnNames of no function
 M.NONE = { given = {}, declared = {}, members = {} }
-
--- By tokens of a file and where a function begins: how far it was read, and the names until there.
-local read = setmetatable({}, { __mode = "k" })
 
 local function copy(own)
   local other = {}
@@ -44,34 +28,30 @@ local function copy(own)
   return other
 end
 
--- Notes what the = at a token gives a variable. What a launch has got already stays as it is.
-local function note_value(one, t, k)
-  local name = t:kind(k - 1) == "name" and t[k - 2] ~= "." and t[k - 2] ~= "->" and t[k - 1]
-  local text = name and value_at(t, k)
-  if not text or text:find("%f[%w_]" .. name .. "%f[^%w_]") then return end
-  if one.is_given then one.own, one.is_given = copy(one.own), false end
-  local own = one.own
+--- Notes what a variable of a function is given. What a launch has got already stays as it is.
+---@param body? HostFunction
+---@param name string
+---@param text string
+---@param is_declared? boolean with that
+function M.note(body, name, text, is_declared)
+  if not body or text:find '[?"]' or text:find("%f[%w_]" .. name .. "%f[^%w_]") then return end
+  if not body.own or body.is_given then
+    body.own, body.is_given = copy(body.own or M.NONE), false
+  end
+  local own = body.own
   own.given[name] = text
   for member in text:gmatch(MEMBER) do own.members[member] = true end
-  if t:kind(k - 2) == "name" and not NO_TYPE[t[k - 2]] then own.declared[name] = text end
+  if is_declared then own.declared[name] = text end
 end
 
---- What the variables of a function are before a token. Each word is read once, whatever number of
---- launches stands behind it.
----@param t userdata tokens
----@param first integer where the function begins
----@param i integer
+--- What the variables of a function are where its code is read.
+---@param code HostText
+---@param body? HostFunction
 ---@return OwnNames
-function M.before(t, first, i)
-  local functions = read[t] or {}
-  local one = functions[first]
-  if not one or one.at > i then one = { at = first, own = copy(M.NONE) } end
-  read[t], functions[first] = functions, one
-  for k = one.at, i do
-    if t[k] == "=" then note_value(one, t, k) end
-  end
-  one.at, one.is_given = i + 1, true
-  return one.own
+function M.now(code, body)
+  if not body or not body.own or body.code ~= code then return M.NONE end
+  body.is_given = true
+  return body.own
 end
 
 -- Is a text a product or sum, of numbers and names? A name alone may be a pointer's.

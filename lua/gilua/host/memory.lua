@@ -11,12 +11,12 @@
 -- for CUDA's own.
 
 local callers = require "gilua.host.callers"
+local code_of = require "gilua.host.code"
 local csource = require "gilua.source.csource"
 
 local M = {}
 
 local MOST_DEPTH = 12 -- pointers made of pointers
-local MOST_WORDS = 400 -- of a value
 local NOWHERE = csource.set "NULL nullptr 0"
 local FRESH = csource.set "new create empty zeros ones clone"
 local TYPES = csource.set("const volatile void char bool short int long unsigned signed float "
@@ -31,26 +31,12 @@ local GIVES = { cudaGetSymbolAddress = 2, cudaHostGetDevicePointer = 2, cudaIpcO
 --------------------------------------------------------------------------------------------------
 -- Reading
 
--- The path that ends before a token, as `s.y` or `b[0]`: its text.
-local function path_before(t, i)
-  local last = i - 1
-  local first = last
-  while t[first] == "]" and t:match(first) and t:match(first) < first do
-    first = t:match(first) - 1
-  end
-  first = csource.chain_start(t, first)
-  if t:kind(first) ~= "name" then return nil end
-  return (t:text(first, last):gsub("%s+", ""):gsub("%->", "."))
-end
-
--- Where the value ends that begins at a token.
-local function value_end(t, from)
-  local i = from
-  while t[i] and i < from + MOST_WORDS do
-    local word = t[i]
-    if word == "," or word == ";" or word == ")" or word == "}" then return i - 1 end
-    i = csource.past(t, i)
-  end
+-- `s.y` or `b[0]`, as a path: its text; of `*p` that of p.
+local function path_of(code, a)
+  local first = a.first
+  while code.t[first] == "*" or code.t[first] == "(" do first = first + 1 end
+  if code.t:kind(first) ~= "name" then return nil end
+  return (code.t:text(first, a.last):gsub("[%s)]+", ""):gsub("%->", "."))
 end
 
 local function give(self, path, text, body)
@@ -73,28 +59,27 @@ local function swaps(t, i)
   return false
 end
 
---- Reads `path = value`: the token is the =.
+--- Reads `path = value`.
 ---@param self HostCode
----@param t userdata tokens
----@param i integer
+---@param code HostText
+---@param m table of `$a = $b`
 ---@param body? HostFunction
-function M.read_assignment(self, t, i, body)
-  local path = path_before(t, i)
-  local last = path and value_end(t, i + 1)
-  if last and last > i and not swaps(t, i) then give(self, path, t:text(i + 1, last), body) end
+function M.read_assignment(self, code, m, body)
+  local path = path_of(code, m.a)
+  local text = m.b.kind == "assign" and code.t[m.b.first] or code_of.text(code, m.b)
+  if path and not swaps(code.t, m.token) then give(self, path, text, body) end
 end
 
---- Reads `type *name(value)` and `type *name{value}`: the token is the bracket.
+--- Reads `type *name = value`, `type *name(value)` and `type *name{value}`.
 ---@param self HostCode
----@param t userdata tokens
----@param i integer
+---@param code HostText
+---@param d table of source:declarations
 ---@param body? HostFunction
-function M.read_initialiser(self, t, i, body)
-  local is_pointer = body and t:kind(i - 1) == "name" and (t[i - 2] == "*" or t[i - 2] == "&"
-    or t[i - 2] == "auto") and t:kind(i - 3) ~= "number"
-  local close = is_pointer and t:match(i)
-  if close and close > i + 1 and (t[close + 1] == ";" or t[close + 1] == ",") then
-    give(self, t[i - 1], t:text(i + 1, close - 1), body)
+function M.read_declared(self, code, d, body)
+  local text, is_set = code_of.value(code, d), code.t[d.init_at] == "="
+  local may_lead = is_set or body and (d.pointer > 0 or d.reference or d.type == "auto")
+  if text and may_lead and not (is_set and swaps(code.t, d.init_at)) then
+    give(self, d.name, text, body)
   end
 end
 
@@ -220,14 +205,11 @@ end
 local function returned(self, one, args)
   local list, given = {}, {}
   for k, param in ipairs(one.params) do given[param.name] = args[k] and "(" .. args[k] .. ")" end
-  local i = one.t:find(one.first, "return")
-  while i and i < one.last do
-    local last = value_end(one.t, i + 1)
-    local text = last and one.t:text(i + 1, last)
-    if text and not is_fresh(self, one, text) then
+  for _, m in ipairs(one.code.s:find "return $value;") do
+    local text = code_of.text(one.code, m.value)
+    if m.first > one.first and m.last < one.last and not is_fresh(self, one, text) then
       list[#list + 1] = callers.replaced(text, given)
     end
-    i = one.t:find(i + 1, "return")
   end
   return list
 end

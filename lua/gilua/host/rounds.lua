@@ -3,6 +3,7 @@
 -- last where the grid is made of it, which is then the whole one.
 
 local callers = require "gilua.host.callers"
+local code_of = require "gilua.host.code"
 local csource = require "gilua.source.csource"
 
 local M = {}
@@ -15,66 +16,41 @@ local LESS = csource.set "< !=" -- conditions of which the bound is not reached
 ---@field first string its value in the first round
 ---@field last string and in the last
 
--- A loop's counter by the brackets of its head; nil where it is not of that kind.
-local function round_of(t, open, close)
-  local one, two = t:find(open, ";"), nil
-  if one and one < close then two = t:find(one + 1, ";") end
-  local equals = two and two < close and t:find(open, "=")
-  if not equals or equals > one or t:kind(equals - 1) ~= "name" then return nil end
-  local name, first = t[equals - 1], t:text(equals + 1, one - 1)
-  local compared = t[one + 1] == name and t[one + 2] or ""
-  local bound = two > one + 3 and t:text(one + 3, two - 1)
-  local last = first
-  if bound and LESS[compared] then last = ("%s - 1"):format(bound)
-  elseif bound and compared == "<=" then last = bound end
+-- What a loop counts with; nil where it is not of that kind.
+local function round_of(code, loop)
+  local t, test = code.t, loop.test
+  local equals = t:find(loop.init.first, "=")
+  if not equals or equals > loop.init.last or t:kind(equals - 1) ~= "name" then return nil end
+  local name = t[equals - 1]
+  local first = csource.parts(t, equals + 1, loop.init.last - 1)[1]
+  local is_compared = test.kind == "binary" and t[test.first] == name
+    and test.token == test.first + 1
+  local compared = is_compared and t[test.token] or ""
+  local last, bound = first, is_compared and t:text(test.token + 1, test.last)
+  if LESS[compared] then last = ("%s - 1"):format(bound)
+  elseif compared == "<=" then last = bound end
   return { name = name, first = first, last = last }
 end
 
--- The `(` of the loop that the bracket at a token closes the head of; nil where it is another's.
-local function loop_head(t, close)
-  local open = t[close] == ")" and t:match(close)
-  return open and t[open - 1] == "for" and open or nil
-end
-
--- By tokens of a file and the place of a `;` or `}`: the loops around the statement before it.
-local passed = setmetatable({}, { __mode = "k" })
-
--- All loops that a token is in. What stands before the first `;` or `}` on the way is walked once
--- for all launches behind it.
-local function all_around(t, i, first)
-  local known, list, end_of, own = passed[t] or {}, {}, nil, 0
-  local k, is_own = i - 1, true -- is what is before the token of its statement?
-  while k > first and not known[k] do
-    local word, begins, before = t[k], nil, k
-    if word == "{" then
-      begins, is_own = loop_head(t, k - 1), true
-      before = begins or k
-    elseif word == ")" or word == "}" or word == "]" then
-      begins = is_own and loop_head(t, k) or nil
-      before = t:match(k) or k
-    end
-    if word == ";" or word == "}" then
-      is_own = false
-      if not end_of then end_of, own = k, #list end
-    end
-    list[#list + 1] = begins and round_of(t, begins, t:match(begins))
-    k = before - 1
-  end
-  local rest = k > first and known[k] or {}
-  table.move(rest, 1, #rest, #list + 1, list)
-  if end_of then known[end_of] = table.move(list, own + 1, #list, 1, {}) end
-  passed[t] = known
-  return list
+--- Reads the loops of a text.
+---@param code HostText
+function M.read(code)
+  code.loops = code.s:find "for ($init; $test; $step) $body"
+  table.move(code.s:find "for ($init; $test;) $body", 1, #code.t, #code.loops + 1, code.loops)
+  code_of.nested(code_of.in_order(code.loops))
 end
 
 --- The loops that a token is in, the innermost first.
----@param t userdata tokens
+---@param code HostText
 ---@param i integer
----@param first integer where the function begins that it is in
 ---@return HostRound[]
-function M.around(t, i, first)
-  local list = all_around(t, i, first)
-  return table.move(list, 1, math.min(#list, MOST_LOOPS), 1, {})
+function M.around(code, i)
+  local list, loop = {}, code_of.around(code.loops, i)
+  while loop and #list < MOST_LOOPS do
+    if i > loop.body.first then list[#list + 1] = round_of(code, loop) end
+    loop = loop.outer
+  end
+  return list
 end
 
 local function is_in(text, name)
