@@ -4,6 +4,7 @@
 
 local code_of = require "gilua.host.code"
 local csource = require "gilua.source.csource"
+local instances = require "gilua.host.instances"
 
 local M = {}
 
@@ -29,18 +30,6 @@ local MOST_WAYS = 64 -- that lead to a launch
 ---@field template string[]
 ---@field within? HostFunction
 
--- What a template's parameters are called, and what they are where nobody says.
-local function set_template(one, list)
-  local t = one.t
-  one.index, one.defaults = #list > 0 and {} or nil, {}
-  for k, param in ipairs(list) do
-    local from = t[param.token + 1] == "=" and param.token + 2
-    local last = list[k + 1] and list[k + 1].first - 2
-      or from and csource.angle_end(t, t:find(list[1].first - 1, "<"), true) - 1
-    one.index[param.name], one.defaults[param.name] = k, from and t:text(from, last) or nil
-  end
-end
-
 --- Reads the functions of a text.
 ---@param self HostCode
 ---@param code HostText
@@ -49,7 +38,7 @@ function M.read_functions(self, code)
     local one = { code = code, t = code.t, node = f.node, name = f.name, params = {},
       texts = code_of.texts(code, f.params), open = f.head, first = f.open, last = f.close }
     for k, p in ipairs(f.params) do one.params[k] = { name = p.name, text = one.texts[k] } end
-    set_template(one, f.tparams)
+    instances.read_templates(one, f.tparams)
     local list = self.bodies[one.name] or {}
     self.bodies[one.name], list[#list + 1] = list, one
     self.bodies[#self.bodies + 1], code.functions[#code.functions + 1] = one, one
@@ -68,7 +57,7 @@ end
 --- Reads the calls of functions that the files have.
 ---@param self HostCode
 ---@param code HostText
-function M.read_calls(self, code)
+function M.read_call(self, code)
   for _, call in ipairs(code.calls) do
     local name, template = code_of.called(code, call.f)
     if self.bodies[name or ""] then

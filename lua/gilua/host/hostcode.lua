@@ -67,8 +67,6 @@ local MOST_NAMES = 8 -- each of which stands for the next
 M.split = csource.split
 
 M.SIZES = types.SIZES
-M.struct, M.fields = types.struct, types.fields
-M.size_of, M.pointee_size = types.size_of, types.pointee_size
 
 --------------------------------------------------------------------------------------------------
 -- What the code says: a reader gets what the tree has
@@ -192,7 +190,7 @@ end
 
 function read_code(self, code)
   rounds.read(code)
-  callers.read_calls(self, code)
+  callers.read_call(self, code)
   for _, one in ipairs(happenings(code)) do
     one.read(self, code, one.what, callers.around(code, one.at))
   end
@@ -323,6 +321,27 @@ function M:dimensions(text)
   return xyz
 end
 
+--- A struct that the file defines, whatever typedef names it.
+---@param name string
+---@return { tokens: userdata, open: integer, bases?: string[], is_union: boolean }?
+function M:struct(name) return types.struct(self, name) end
+
+--- The fields of a struct that the file defines: { name, type, count } each; nil where it is not
+--- plain data.
+---@param name string
+---@return table[]?
+function M:fields(name) return types.fields(self, name) end
+
+--- Bytes of a type; nil where that is not known.
+---@param type string
+---@return integer?
+function M:size_of(type) return types.size_of(self, type) end
+
+--- Bytes of what a pointer points to.
+---@param name string
+---@return integer?
+function M:pointee_size(name) return types.pointee_size(self, name) end
+
 --------------------------------------------------------------------------------------------------
 -- Launches and memory
 
@@ -333,8 +352,8 @@ end
 ---@return HostLaunch?
 function M:launch(kernel, which)
   local l = self:every_launch(kernel)[which or 1]
-  local within = l and l.body
-  if not within or not within.index then return l end
+  local within = l and instances.around(l.body)
+  if not within then return l end
   for name in pairs(within.index) do -- what the function computes may be made of them
     local text = instances.resolve(self, name, within)
     if text and text ~= name then names.define(self, name, text) end

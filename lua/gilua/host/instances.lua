@@ -8,6 +8,35 @@ local M = {}
 
 local MOST_WITHIN = 8 -- templates that call each other, types that stand for others
 
+--- Notes what a template's parameters are called, and what they are where nobody says.
+---@param one HostFunction
+---@param list table[] of source:functions
+function M.read_templates(one, list)
+  local t = one.t
+  one.index, one.defaults = #list > 0 and {} or nil, {}
+  for k, param in ipairs(list) do
+    local from = t[param.token + 1] == "=" and param.token + 2
+    local last = list[k + 1] and list[k + 1].first - 2
+      or from and csource.angle_end(t, t:find(list[1].first - 1, "<"), true) - 1
+    one.index[param.name], one.defaults[param.name] = k, from and t:text(from, last) or nil
+  end
+end
+
+--- The template that a function is; nil where it is none.
+---@param one? HostFunction
+---@return HostFunction?
+function M.around(one)
+  return one and one.index and one
+end
+
+--- The first call of a function, which says what its template's parameters are.
+---@param host HostCode
+---@param one HostFunction
+---@return HostCall?
+function M.read_call(host, one)
+  return (host.calls[one.name] or {})[1]
+end
+
 --- Is a text a type that a file has, as far as can be told?
 ---@param host HostCode
 ---@param text string
@@ -35,17 +64,17 @@ local function deduced(host, name, params, call, depth)
     local arg <close> = csource.tokens(call.args[i] or "")
     local is_name = #arg == 1 and arg:kind(1) == "name"
     local found = t:find(1, name, "*") and is_name
-      and pointee(host, arg[1], call.within, depth, name)
+      and pointee(host, arg[1], M.around(call.within), depth, name)
     if found then return found end
   end
 end
 
 -- What stands for a parameter of a template.
 local function given(host, name, within, depth)
-  local call = (host.calls[within.name] or {})[1]
+  local call = M.read_call(host, within)
   if not call then return nil end
   local text = call.template[within.index[name]]
-  if text then return resolve(host, text, call.within, depth) end
+  if text then return resolve(host, text, M.around(call.within), depth) end
   local known, default = deduced(host, name, within.texts, call, depth), within.defaults[name]
   return known or default and resolve(host, default, within, depth)
 end
@@ -56,7 +85,7 @@ function resolve(host, text, within, depth)
   local t <close>, parts = csource.tokens(text), {}
   for i = 1, #t do
     local word, is_name = t[i], t:kind(i) == "name" and t[i - 1] ~= "::"
-    if is_name and within and within.index and within.index[word] then
+    if is_name and within and within.index[word] then
       word = given(host, word, within, depth + 1)
     elseif is_name and host.types[word] then
       word = resolve(host, host.types[word], within, depth + 1)
@@ -74,7 +103,7 @@ end
 ---@param within? HostFunction
 ---@return string?
 function M.resolve(host, text, within)
-  return resolve(host, text, within, 1)
+  return resolve(host, text, M.around(within), 1)
 end
 
 --- The type of a kernel's template that a launch without its arguments gives.
