@@ -50,20 +50,21 @@ static bool is_argument(const Reader *r, int i) {
     return is_kind(r, i, TOK_NAME) || is_kind(r, i, TOK_NUMBER) || one_of(r, i, words);
 }
 
-/* A '>>' closes two. */
+/* A '>>' closes two. No comparison ends before a ',' or a ')'. */
 int closing_angle(const Reader *r, int open) {
     static const char *const ends[] = {";", "{", "}", ")", "]", NULL};
+    static const char *const certain[] = {"<<<", ",", ")", ";", NULL};
     int depth = 0, near = open + ANGLES_NEAR;
     bool plain = true;
     for (int i = open; i <= r->stop && i <= near; i++) {
-        int closed = is(r, i, ">") ? 1 : is(r, i, ">>") ? 2 : 0;
+        int closed = is(r, i, ">") ? 1 : is(r, i, ">>") ? 2 : is(r, i, ">>>") ? 3 : 0;
         if (is(r, i, "<")) depth++;
         else if (closed == 0 && one_of(r, i, ends)) return -1;
         else if (closed == 0) plain = plain && is_argument(r, i);
         if (closed > depth) return -1;
         depth -= closed;
         if (closed && depth == 0)
-            return is(r, i + 1, "<<<") ||
+            return one_of(r, i + 1, certain) ||
                            (plain && (is(r, i + 1, "(") || is(r, i + 1, "{") || is(r, i + 1, "::")))
                        ? i
                        : -1;
@@ -242,7 +243,7 @@ static int read_call(Reader *r, int callee) {
 static int read_launch(Reader *r, int callee) {
     int node = node_new(r, SRC_LAUNCH, r->s->node[callee].first, r->at);
     int open = r->at++, close = open;
-    while (close <= r->stop && !is(r, close, ">>>"))
+    while (close <= r->stop && !(is(r, close, ">>>") && is(r, close + 1, "(")))
         close = match_of(r, close) > close ? past(r, close) : close + 1;
     adopt(r, node, callee, ROLE_CALLEE);
     if (!is(r, close + 1, "(") || !read_items(r, node, close, ROLE_GRID))

@@ -17,6 +17,7 @@ static int unknown_item(Reader *r, int first, int last, int parent, const char *
     int node = node_new(r, SRC_UNKNOWN, first, last);
     r->s->node[node].why = why;
     r->s->node[node].why_at = first;
+    read_pieces(r, node, first, last);
     adopt(r, parent, node, ROLE_ITEM);
     return last + 1;
 }

@@ -82,6 +82,8 @@ int read_alias(Reader *r, int first, int word, int end);
 
 /* statement.c: the block at '{'; -1 and why where its statements cannot be told apart. */
 int read_block(Reader *r, int open);
+/* Adopts what is understood within the words of a statement or an item that is not. */
+void read_pieces(Reader *r, int node, int first, int last);
 /* Statements between [from, close), adopted by a node. */
 void read_statements(Reader *r, int node, int from, int close);
 int read_one_statement(Reader *r, int i, int stop);

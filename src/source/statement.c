@@ -38,10 +38,9 @@ static bool ends_piece(const Reader *r, int i, int last) {
            (is(r, i, ")") && is_kind(r, i + 1, TOK_NAME));
 }
 
-/* Adopts what is understood within a statement that is not: of `CHECK(f(x)) k<<<1, 2>>>(x);` both
-** calls, of `EACH(i, n) { … }` the block. Once only: what is not understood in there stays so, or
-** time would double with each nesting. */
-static void read_pieces(Reader *r, int statement, int first, int last) {
+/* Of `CHECK(f(x)) k<<<1, 2>>>(x);` both calls, of `EACH(i, n) { … }` the block. Once only: what is
+** not understood in there stays so, or time would double with each nesting. */
+void read_pieces(Reader *r, int statement, int first, int last) {
     const char *why;
     int why_at;
     Reader inner = *r;

@@ -493,6 +493,27 @@ tap.case("launches in other words", function()
   tap.is(host:launch("k").place, "line 3 of h.h", "one in a header")
 end)
 
+tap.case("launches beside what is not understood", function()
+  local host = gi.hostcode.read [[
+    class C { int n = 64; void run() { CHECK(start()) in_method<<<n, 32>>>(x); } };
+    void f() {
+      EACH(i, 4) { in_block<<<7, 32>>>(x); }
+      auto go = [=] __device__ (int m) { return m; };
+      each(3, [&](int m) { in_lambda<<<m, 8>>>(x); });
+      for (auto &s : streams) in_range<<<5, 32, 0, s>>>(x);
+      void *list[] = { &x, (void *)&n };
+      if (cudaLaunchKernel((const void *)&by_call<int, 3>, dim3(2), 64, list, 0, 0)) throw 1;
+    }]]
+  for kernel, grid in pairs { in_method = 64, in_block = 7, in_range = 5, by_call = 2 } do
+    local l = host:launch(kernel)
+    tap.is(l and host:dimensions(l.grid)[1], grid, kernel)
+  end
+  tap.is(host:launch("in_lambda").grid, "m", "in a lambda")
+  local l = host:launch "by_call"
+  tap.is(table.concat(l.args, "|") .. " " .. table.concat(l.template, "|"), "x|n int|3",
+    "arguments of a list")
+end)
+
 tap.case("declarations in other words", function()
   local host = gi.hostcode.read [[
     struct __align__(16) P { unsigned int n, m[2][3]; /* ; } */ const double x; };

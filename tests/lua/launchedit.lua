@@ -108,6 +108,9 @@ tap.case("launches by calls", function()
 end)
 
 tap.case("what is left to a person", function()
+  for _, text in ipairs { "k<<<g, new T>>>(a);", "k<T<2>><<<g, throw 3>>>(a);", "f(k<<<g>>>);" } do
+    tap.is(edited(text, "grid.x*2"), text .. " 0 1", "one that is not understood: " .. text)
+  end
   for what, text in pairs {
     ["a call"] = "k<<<blocks(n), t>>>(a);",
     ["no block"] = "k<<<3>>>(a);",

@@ -240,6 +240,10 @@ tap.case("places by a pattern of the language", function()
   tap.is(found(odd, "$k<<<$g, $b>>>($$a)"), "launch: a=a b=2 g=1 k=k; launch: a=b b=4 g=3 k=k",
     "within what is not understood")
   tap.is(found(odd, "g(x, $n)"), "call: n=1; call: n=2", "likewise")
+  tap.is(found("} { k<<<A<B<C<2>>>::n, 2>>>(f(a)); } }", "$k<<<$g, $b>>>($$a)"),
+    "launch: a=f(a) b=2 g=A<B<C<2>>>::n k=k", "or beside what is")
+  tap.is(found("void f() { g(k<3>, (void *)k<A<4>>); }", "g($a, $b)"), "call: a=k<3> b=(void *)k<A<4>>",
+    "templates that are no comparison")
   local s = gi.grammar.source(odd)
   tap.is(#select(2, s:body(s:functions()[1].node)), 6, "but no statement there is taken to run")
   tap.is(found("void f() { each(n, [=] __device__ (int i) { g(i, x); }); }", "g($i, x)"), "call: i=i",

@@ -15,6 +15,8 @@ local MOST_WORDS = 400 -- of a value: one that has more is not understood
 ---@field functions HostFunction[] in the order of the text
 ---@field calls table[] of `$f($$args)`, in the order of the text
 ---@field loops table[] of gilua.rounds
+---@field sites? LaunchSite[] once they are asked for
+---@field declared? table[] likewise
 ---@field body? HostFunction that a macro's text stands in
 
 --- Sorts pieces by where they begin, outer ones first.
@@ -92,6 +94,14 @@ function M.texts(code, pieces)
   local list = {}
   for k, piece in ipairs(pieces) do list[k] = M.text(code, piece) end
   return list
+end
+
+--- Every name that a text declares.
+---@param code HostText
+---@return table[] of source:declarations
+function M.declarations(code)
+  code.declared = code.declared or code.s:declarations()
+  return code.declared
 end
 
 --- What a declaration begins with: `5` of `= 5`, `(5)`, `{5}` and `= {5}`. Nil where it begins with

@@ -160,7 +160,9 @@ local function happenings(code)
     list[#list + 1] = { at = at, read = read, what = what }
     order[list[#list]] = #list
   end
-  for _, d in ipairs(code.s:declarations()) do add(d.init_at or d.token, names.read_declared, d) end
+  for _, d in ipairs(code_of.declarations(code)) do
+    add(d.init_at or d.token, names.read_declared, d)
+  end
   for _, m in ipairs(code.s:find "$a = $b") do
     add(m.token, function(self, _, _, body)
       names.read_assignment(self, code, m, place_of(code, m.token), body)
@@ -170,13 +172,7 @@ local function happenings(code)
     for _, m in ipairs(code.s:find(pattern)) do add(m.first, names.read_counting, m) end
   end
   for _, call in ipairs(code.calls) do add(call.first, read_call, call) end
-  for i = 1, #code.t do
-    local site = launchsites.at(code.t, i)
-    if site then
-      site.at = i
-      add(i, read_launch, site)
-    end
-  end
+  for _, site in ipairs(launchsites.own(code)) do add(site.at, read_launch, site) end
   local i = code.t:directive(1)
   while i do
     add(i, read_directive, i)

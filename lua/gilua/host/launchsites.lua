@@ -6,12 +6,12 @@
 --   cudaLaunchKernelEx(&configuration, kernel, …), where each field of the configuration is given
 --     once and one launch alone has it
 
+local code_of = require "gilua.host.code"
 local csource = require "gilua.source.csource"
 
 local M = {}
 
-local MOST_WORDS = 400 -- of a launch: one that has more is not understood
-local MOST_BACK = 4000 -- words before a launch among which its arguments and configuration are
+local MOST_WORDS = 400 -- before the <<< of a launch that is not understood
 local NOT_IN_LAUNCHES = csource.set "; { } <<<"
 local FIELDS = { "gridDim", "blockDim", "dynamicSmemBytes" } -- of a configuration, in their order
 
@@ -19,6 +19,7 @@ local FIELDS = { "gridDim", "blockDim", "dynamicSmemBytes" } -- of a configurati
 
 ---@class LaunchSite
 ---@field t userdata tokens
+---@field at integer the token of its <<<, or of the name of the call
 ---@field line integer
 ---@field kernel string
 ---@field name integer the token of its name
@@ -30,44 +31,36 @@ local FIELDS = { "gridDim", "blockDim", "dynamicSmemBytes" } -- of a configurati
 ---@field open? integer of kernel<<<…>>>(…) the bracket of the arguments
 ---@field close? integer
 
--- The name launched by the <<< at a token, its token, and the arguments of its template.
-local function launched(t, i)
-  if t:kind(i - 1) == "name" then return t[i - 1], i - 1, {} end
-  local depth, k = 0, i - 1
-  while t[k] and k > i - MOST_WORDS do
-    local word = t[k]
-    if word:find "^>+$" then depth = depth + #word
-    elseif word == "<" then depth = depth - 1
-    elseif NOT_IN_LAUNCHES[word] then return nil end
-    if depth <= 0 then break end
-    k = math.min(t:match(k) or k, k) - 1
-  end
-  if t[k] ~= "<" or t:kind(k - 1) ~= "name" then return nil end
-  return t[k - 1], k - 1, csource.split(t:text(k + 1, i - 1):sub(1, -2)) -- without the last >
+local function range_of(piece)
+  return piece and { piece.first, piece.last }
 end
 
-local function by_brackets(t, i)
-  local kernel, name, template = launched(t, i)
-  if not kernel then return nil end
-  local site, close = { t = t, line = t:line(i), kernel = kernel, name = name,
-    template = template }, i + 1
-  while t[close] ~= ">>>" do
-    if not t[close] or NOT_IN_LAUNCHES[t[close]] or close > i + MOST_WORDS then return site end
-    close = csource.past(t, close)
+local function by_brackets(code, m)
+  local t, kernel, template = code.t, code_of.called(code, m.kernel)
+  local at = m.kernel.last + 1
+  return kernel and { t = t, at = at, line = t:line(at), kernel = kernel, name = m.kernel.token,
+    template = template, grid = range_of(m.how[1]), block = range_of(m.how[2]),
+    shared = range_of(m.how[3]), args = code_of.texts(code, m.args), open = t:match(m.last),
+    close = m.last }
+end
+
+-- The launch of the <<< at a token that the tree has not: its name alone.
+local function not_understood(t, at)
+  local depth, k = 0, at - 1
+  while t:kind(k) ~= "name" or depth > 0 do
+    local word = t[k]
+    if not word or k < at - MOST_WORDS or NOT_IN_LAUNCHES[word] then return nil end
+    if word:find "^>+$" then depth = depth + #word
+    elseif word == "<" then depth = depth - 1 end
+    k = math.min(t:match(k) or k, k) - 1
   end
-  local behind = t[close + 1] == "(" and t:match(close + 1)
-  if not behind or behind > close + MOST_WORDS then return site end
-  local how = csource.ranges(t, i + 1, close - 1)
-  site.args = csource.parts(t, close + 2, behind - 1)
-  site.grid, site.block, site.shared = how[1], how[2], how[3]
-  site.open, site.close = close + 1, behind
-  return site
+  return { t = t, at = at, line = t:line(at), kernel = t[k], name = k, template = {} }
 end
 
 -- The kernel that an argument names: `k`, `(void *)k<int>`, `reinterpret_cast<const void *>(&k)`;
 -- the token of its name, and the arguments of its template.
-local function named(t, range)
-  local first, last = range[1], range[2]
+local function named(t, piece)
+  local first, last = piece.first, piece.last
   while t[last] == ")" and (t:match(last) or 0) > first do
     first, last = t:match(last) + 1, last - 1
   end
@@ -79,109 +72,123 @@ local function named(t, range)
   end
 end
 
--- The token of a name before another, where something is so that stands behind it.
-local function before(t, i, name, is_it)
-  for k = i - 1, math.max(1, i - MOST_BACK), -1 do
-    if t[k] == name and t:kind(k) == "name" and is_it(k) then return k end
+-- The declaration of a name that counts at a token; nil where there is none.
+local function declared(code, name, at)
+  local found
+  for _, d in ipairs(code_of.declarations(code)) do
+    if d.name == name and d.token < at and at <= d.scope_last then found = d end
   end
+  return found
 end
 
 -- What `void *arguments[] = { &a, &b }` before a launch holds; nil where that is not told.
-local function listed(t, i, range)
-  local name = range and t:kind(range[2]) == "name" and t[range[2]]
-  local at = name and before(t, i, name, function(k)
-    local close = t[k + 1] == "[" and t:match(k + 1)
-    return close and t[close + 1] == "=" and t[close + 2] == "{" and t:match(close + 2)
-  end)
-  local open = at and t:match(at + 1) + 2
-  local list = open and csource.parts(t, open + 1, t:match(open) - 1)
-  for k, text in ipairs(list or {}) do
+local function listed(code, at, piece)
+  local d = piece and piece.kind == "name" and declared(code, code.t[piece.token], at)
+  if not d or #d.extents == 0 or not d.init or d.init.kind ~= "list" then return nil end
+  local list = code_of.texts(code, d.init.items)
+  for k, text in ipairs(list) do
     list[k] = text:gsub("^%(%s*void%s*%*%s*%)", ""):match "^%s*&?%s*(.-)%s*$"
   end
   return list
 end
 
-local function by_call(t, i)
-  local close = t[i + 1] == "(" and t:match(i + 1)
-  local list = close and close < i + MOST_WORDS and csource.ranges(t, i + 2, close - 1) or {}
-  local name, template = nil, nil
-  if list[3] then name, template = named(t, list[1]) end
-  local args = name and listed(t, i, list[4])
-  return name and { t = t, line = t:line(i), kernel = t[name], name = name, template = template,
-    grid = args and list[2], block = args and list[3], shared = args and list[5], args = args }
-end
-
--- Where the configuration of a name is declared before a token; nil where another launch has it,
--- too.
-local function configuration(t, i, name)
-  local at = before(t, i, name, function(k) return t[k - 1] == "cudaLaunchConfig_t" end)
-  local uses = 0
-  for k = at or #t, #t do
-    if k > i and t[k] == "cudaLaunchConfig_t" and t[k + 1] == name then break end
-    if t[k] == "&" and t[k + 1] == name then uses = uses + 1 end
+local function by_call(code, site, args)
+  site.args = listed(code, site.at, args[4])
+  if site.args then
+    site.grid, site.block, site.shared = range_of(args[2]), range_of(args[3]), range_of(args[5])
   end
-  return uses == 1 and at or nil
 end
 
--- What a configuration's declaration gives its fields: `{ g, b }`, `{ .gridDim = g }`.
-local function initial(t, at)
-  local open, fields = t[at + 1] == "=" and at + 2 or at + 1, {}
-  local close = t[open] == "{" and t:match(open)
-  for k, range in ipairs(close and csource.ranges(t, open + 1, close - 1) or {}) do
-    local is_named = t[range[1]] == "." and t[range[1] + 2] == "="
-    local field = is_named and t[range[1] + 1] or FIELDS[k]
-    if field then fields[field] = is_named and { range[1] + 3, range[2] } or range end
+-- The ranges of a configuration's fields, by its declaration, `{ g, b }`, `{ .gridDim = g }`, and
+-- by assignments; nil for one that is given several times. None where another launch has it, too.
+local function fields_of(code, d, at)
+  local t, fields, given, uses = code.t, {}, {}, 0
+  for k = d.token, d.scope_last do
+    if t[k] == "&" and t[k + 1] == d.name then uses = uses + 1 end
   end
-  return fields
-end
-
--- The ranges of a configuration's fields; nil for one that is given several times.
-local function fields_of(t, at, i)
-  local fields, name, given = initial(t, at), t[at], {}
-  for k = at + 1, i - 1 do
-    local field = t[k] == name and t[k + 1] == "." and t[k + 3] == "=" and t[k + 2]
-    local stop = field and t:find(k, ";")
-    if stop then
-      fields[field] = not given[field] and { k + 4, stop - 1 } or nil
-      given[field] = true
+  if uses ~= 1 then return {} end
+  local open = d.init_at and t:find(d.init_at, "{")
+  for k, one in ipairs(open and open < d.last and csource.ranges(t, open + 1, d.last - 1) or {}) do
+    local is_named = t[one[1]] == "." and t[one[1] + 2] == "="
+    local field = is_named and t[one[1] + 1] or FIELDS[k]
+    if field then fields[field] = is_named and { one[1] + 3, one[2] } or one end
+  end
+  for _, m in ipairs(code.s:find "$a = $b") do
+    local is_own = m.a.kind == "member" and t[m.a.first] == d.name and m.a.token == m.a.first + 2
+    if is_own and m.first > d.token and m.first < at then
+      local field = t[m.a.token]
+      fields[field], given[field] = not given[field] and range_of(m.b) or nil, true
     end
   end
   return fields
 end
 
-local function by_configuration(t, i)
-  local close = t[i + 1] == "(" and t:match(i + 1)
-  local list = close and close < i + MOST_WORDS and csource.ranges(t, i + 2, close - 1) or {}
-  local name, template = nil, nil
-  if list[2] then name, template = named(t, list[2]) end
-  if not name then return nil end
-  local site = { t = t, line = t:line(i), kernel = t[name], name = name, template = template }
-  local at = configuration(t, i, t[list[1][2]])
-  local fields = at and fields_of(t, at, i) or {}
-  if t[i] == "cudaLaunchKernelExC" then
-    site.args = listed(t, i, list[3])
-  else
-    site.args = csource.parts(t, (list[3] or { close })[1], close - 1)
-  end
+local function by_configuration(code, site, args, name)
+  local d = declared(code, code.t[args[1].last], site.at)
+  local fields = d and d.type == "cudaLaunchConfig_t" and fields_of(code, d, site.at) or {}
+  local is_list = name == "cudaLaunchKernelExC"
+  site.args = is_list and listed(code, site.at, args[3])
+    or not is_list and code_of.texts(code, table.move(args, 3, #args, 1, {})) or nil
   if site.args then
-    site.grid, site.block, site.shared = table.unpack({ fields.gridDim, fields.blockDim,
-      fields.dynamicSmemBytes }, 1, 3)
+    site.grid, site.block, site.shared = fields.gridDim, fields.blockDim, fields.dynamicSmemBytes
   end
-  return site
 end
 
---- The tokens that may begin a launch, and what reads it.
-M.READERS = { ["<<<"] = by_brackets, cudaLaunchKernel = by_call,
-  cudaLaunchCooperativeKernel = by_call, cudaLaunchKernelEx = by_configuration,
-  cudaLaunchKernelExC = by_configuration }
+-- What reads a call that launches, and which of its arguments is the kernel.
+local CALLS = { cudaLaunchKernel = { by_call, 1 }, cudaLaunchCooperativeKernel = { by_call, 1 },
+  cudaLaunchKernelEx = { by_configuration, 2 }, cudaLaunchKernelExC = { by_configuration, 2 } }
 
---- The launch at a token; nil where there is none.
----@param t userdata tokens
----@param i integer of `<<<`, or of the name of a call
----@return LaunchSite?
-function M.at(t, i)
-  local reader = M.READERS[t[i]]
-  return reader and reader(t, i)
+--- The launches of a text in its order, without those in its macros.
+---@param code HostText
+---@return LaunchSite[]
+function M.own(code)
+  if code.sites then return code.sites end
+  local t, list, is_read = code.t, {}, {}
+  for _, m in ipairs(code.s:find "$kernel<<<$$how>>>($$args)") do
+    list[#list + 1] = by_brackets(code, m)
+    is_read[m.kernel.last + 1] = true
+  end
+  for _, call in ipairs(code.calls) do
+    local name = code_of.called(code, call.f)
+    local reader, at, template = CALLS[name or ""], nil, nil
+    if reader and call.args[3] then at, template = named(t, call.args[reader[2]]) end
+    if at then
+      local site = { t = t, at = call.first, line = t:line(call.first), kernel = t[at], name = at,
+        template = template }
+      reader[1](code, site, call.args, name)
+      list[#list + 1] = site
+    end
+  end
+  local at = t:find(1, "<<<")
+  while at do
+    if not is_read[at] then list[#list + 1] = not_understood(t, at) end
+    at = t:find(at + 1, "<<<")
+  end
+  table.sort(list, function(a, b) return a.at < b.at end)
+  code.sites = list
+  return list
+end
+
+--- The launches of a kernel, or of all, in the order of the text, those in macros too.
+---@param code HostText
+---@param kernel? string
+---@return LaunchSite[]
+function M.of(code, kernel)
+  local list, own, k = {}, M.own(code), 1
+  local function up_to(at)
+    while own[k] and own[k].at < at do
+      if own[k].kernel == kernel or not kernel then list[#list + 1] = own[k] end
+      k = k + 1
+    end
+  end
+  for i in csource.directives(code.t) do
+    up_to(i)
+    if code.t[i]:find "<<<" or code.t[i]:find "cudaLaunch" then
+      for _, site in ipairs(M.of(code_of.inside(code, i), kernel)) do list[#list + 1] = site end
+    end
+  end
+  up_to(math.huge)
+  return list
 end
 
 --- A text with edits: bytes from one to another replaced; they must not overlap.
@@ -205,21 +212,6 @@ end
 ---@return { from: integer, to: integer, text: string }
 function M.edit(t, range, text)
   return { from = t:first(range[1]), to = t:last(range[2]), text = text }
-end
-
---- The launches of a kernel, or of all, in the order of the text, those in macros too.
----@param t userdata tokens
----@param kernel? string
----@param list? LaunchSite[] more are added to it
----@return LaunchSite[]
-function M.of(t, kernel, list)
-  list = list or {}
-  for i = 1, #t do
-    local site = M.at(t, i)
-    if site and (site.kernel == kernel or not kernel) then list[#list + 1] = site end
-    if t:kind(i) == "directive" then M.of(t:inside(i), kernel, list) end
-  end
-  return list
 end
 
 return M

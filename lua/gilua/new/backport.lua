@@ -4,7 +4,7 @@
 -- that is its source line unchanged stands for the file's own line, host code and all.
 
 local attempt = require "gilua.base.attempt"
-local csource = require "gilua.source.csource"
+local code_of = require "gilua.host.code"
 local headers = require "gilua.new.headers"
 local hostcode = require "gilua.host.hostcode"
 local launchedit = require "gilua.new.launchedit"
@@ -165,8 +165,7 @@ local function with_launches(program, files, kernel)
   end
   for _, file in ipairs(files) do add(file) end
   for _, part in ipairs { program.main, program.beside } do
-    local t <close> = csource.tokens(part.text)
-    if #launchsites.of(t, kernel) > 0 then
+    if #launchsites.of(code_of.of(part.text), kernel) > 0 then
       local text = textfile.read(part.path, "the file of its launches")
       add { path = part.path, text = text, old = text }
     end
@@ -203,9 +202,8 @@ end
 -- The line of a launch in the user's file as it is, above which the changed one may have more. It
 -- is known by its rank, for a change of the kernel leaves the launches.
 local function old_line(file, site)
-  local now <close> = csource.tokens(file.text)
-  local old <close> = csource.tokens(file.old)
-  local list, was = launchsites.of(now, site.kernel), launchsites.of(old, site.kernel)
+  local list = launchsites.of(code_of.of(file.text), site.kernel)
+  local was = launchsites.of(code_of.of(file.old), site.kernel)
   for i, one in ipairs(#list == #was and list or {}) do
     if one.line == site.line then return was[i].line end
   end
@@ -251,8 +249,7 @@ local function is_kept(program, files, kernel, wanted)
   if not program then return false end
   local texts, sites = {}, 0
   for i, file in ipairs(files) do
-    local t <close> = csource.tokens(file.text)
-    texts[i], sites = file.text, sites + #launchsites.of(t, kernel)
+    texts[i], sites = file.text, sites + #launchsites.of(code_of.of(file.text), kernel)
   end
   local host = reader_of(program, files)(texts)
   return sites == #host:every_launch(kernel) and not promises.breaks(host, kernel, wanted)

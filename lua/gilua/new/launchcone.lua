@@ -214,7 +214,7 @@ function M.of(texts, kernel)
     callers.read_functions({ bodies = {} }, code)
     note(self, file, t, code.functions)
     self.tokens[file] = t
-    for nth, site in ipairs(launchsites.of(t, kernel)) do
+    for nth, site in ipairs(launchsites.of(code, kernel)) do
       site.file, site.nth = file, nth
       self.sites[#self.sites + 1] = site
       for _, of in ipairs { "grid", "block", "shared" } do

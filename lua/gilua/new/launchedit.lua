@@ -8,6 +8,7 @@
 -- wait stands between.
 
 local core = require "gilua.core"
+local code_of = require "gilua.host.code"
 local csource = require "gilua.source.csource"
 local launchsites = require "gilua.host.launchsites"
 local launches = require "gilua.transform.launch"
@@ -331,12 +332,15 @@ local function is_statement(site)
 end
 
 -- The launch that has to go for one to be done together with it; nil where that is not told.
-local function behind(own, other)
+local function behind(own, other, sites)
   local t, k = own.t, own.close + 2
   while WAITS[t[k] or ""] and t[k + 1] == "(" and t[k + 2] == ")" and t[k + 3] == ";" do
     k = k + 4
   end
-  local next = t[k] == other and launchsites.at(t, k + 1)
+  local next
+  for _, site in ipairs(sites) do
+    if site.t == t and site.name == k and site.kernel == other then next = site end
+  end
   local is_same = next and is_statement(next)
     and plain(t, { next.name + 2, next.open - 2 }) == plain(t, { own.name + 2, own.open - 2 })
   return is_same and next or nil
@@ -352,8 +356,8 @@ local function removal(text, t, first, last)
 end
 
 -- The edits that put a launch's arguments into the one before it; nil where that cannot be written.
-local function joining(text, site, other)
-  local t, next = site.t, is_statement(site) and behind(site, other) or nil
+local function joining(text, site, other, sites)
+  local t, next = site.t, is_statement(site) and behind(site, other, sites) or nil
   if not next then return nil end
   local more = ("%s%s_arguments(%s))"):format(site.close > site.open + 1 and ", " or "", other,
     text:sub(t:last(next.open) + 1, t:first(next.close) - 1))
@@ -362,9 +366,9 @@ local function joining(text, site, other)
 end
 
 -- The edits of a launch; nil where it cannot be written.
-local function edits_of(text, t, site, changes, join)
+local function edits_of(text, t, site, changes, join, sites)
   if not changes or not site.grid or not site.block then return nil end
-  local edits, texts = join and joining(text, site, join.other) or {}, {}
+  local edits, texts = join and joining(text, site, join.other, sites) or {}, {}
   if join and not edits[1] then return nil end
   for _, of in ipairs { "grid", "block", "shared" } do
     local range = site[of]
@@ -387,13 +391,15 @@ end
 ---@return integer changed how many launches are
 ---@return LaunchSite[] left those that are not, for they are not understood
 function M.edited(text, kernel, launch, is_asked)
-  local t = core.grammar.tokens(text) -- which `left` keeps
+  local code = code_of.of(text)
   local changes, edits, done, left = written(launch, is_asked), {}, 0, {}
   local join = launches.joined(launch)[""]
-  for _, site in ipairs(launchsites.of(t, kernel)) do
-    local list = edits_of(text, t, site, changes, join)
+  local sites = launchsites.of(code)
+  for _, site in ipairs(sites) do
+    local is_own = site.kernel == kernel
+    local list = is_own and edits_of(text, code.t, site, changes, join, sites)
     table.move(list or {}, 1, #(list or {}), #edits + 1, edits)
-    if list then done = done + 1 else left[#left + 1] = site end
+    if list then done = done + 1 elseif is_own then left[#left + 1] = site end
   end
   return launchsites.edited(text, edits), done, left
 end

@@ -2,6 +2,7 @@
 -- is understood (gilua.launchsites). By a pointer, a template's argument or a macro it may be
 -- launched from there, with a grid and arguments that no reader of launches sees.
 
+local code_of = require "gilua.host.code"
 local csource = require "gilua.source.csource"
 local launchsites = require "gilua.host.launchsites"
 
@@ -48,21 +49,19 @@ local function is_launch(t, i)
 end
 
 -- The tokens that name what is launched by a call.
-local function called(t, kernel)
+local function called(code, kernel)
   local names = {}
-  for i = 1, #t do
-    local site = t[i] ~= "<<<" and launchsites.at(t, i)
-    if site and site.kernel == kernel and site.grid then names[site.name] = true end
+  for _, site in ipairs(launchsites.own(code)) do
+    if not site.open and site.kernel == kernel and site.grid then names[site.name] = true end
   end
   return names
 end
 
-local function read(t, kernel, file, base, found)
-  local is_called = called(t, kernel)
+local function read(code, kernel, base, found)
+  local t, file, is_called = code.t, code.name, called(code, kernel)
   for i = 1, #t do
     if t:kind(i) == "directive" then
-      local inner <close> = t:inside(i)
-      read(inner, kernel, file, t:line(i), found)
+      read(code_of.inside(code, i), kernel, t:line(i), found)
     elseif t[i] == kernel and t:kind(i) == "name" and t[i - 1] ~= "." and t[i - 1] ~= "->" then
       local first = statement_start(t, i)
       local open = is_declared(t, i, first)
@@ -90,7 +89,7 @@ end
 ---@return OtherName[]
 function M.of(host, kernel)
   local found = {}
-  for _, file in ipairs(host.files) do read(file.t, kernel, file.name, nil, found) end
+  for _, file in ipairs(host.files) do read(file, kernel, nil, found) end
   return found
 end
 
