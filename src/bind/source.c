@@ -531,6 +531,35 @@ static int types(lua_State *L) {
     return 1;
 }
 
+/* s:classes() */
+static int classes(lua_State *L) {
+    const Source *s = check_source(L);
+    int count = 0;
+    lua_newtable(L);
+    for (int i = 0; i < s->n_node; i++) {
+        const SourceNode *n = &s->node[i];
+        int items = 0;
+        if (n->kind != SRC_CLASS || source_is(s, n->semi1, "enum")) continue;
+        push_node(L, s, i);
+        set_int(L, "node", i);
+        set_string(L, "tag", source_word(s, n->semi1));
+        set_token(L, "at", n->semi1);
+        if (n->token != n->semi1) set_string(L, "name", source_word(s, n->token));
+        set_token(L, "open", n->open);
+        set_token(L, "close", n->close);
+        for (int c = n->child; c >= 0; c = s->node[c].next) {
+            if (s->node[c].role != ROLE_ITEM) continue;
+            push_node(L, s, c);
+            set_int(L, "node", c);
+            push_all_declared(L, s, c, ROLE_DECLARED, 0);
+            lua_setfield(L, -2, "declared");
+            lua_rawseti(L, -2, ++items);
+        }
+        lua_rawseti(L, -2, ++count);
+    }
+    return 1;
+}
+
 /* s:expression() */
 static int expression(lua_State *L) {
     Source *s = check_source(L);
@@ -635,6 +664,9 @@ void bind_source(lua_State *L) {
         {"types", types, "source:types() -> table",
          "The names that the text declares as types: the words that one stands for, or { open, "
          "close } of its braces, or true."},
+        {"classes", classes, "source:classes() -> list",
+         "Structs, classes and unions: { node, tag, at (its token), name, first, last, open, close, "
+         "and a list of what is in it: { node, kind, first, last, declared } }."},
         {"find", find, "source:find(pattern) -> list",
          "The places that a pattern of C++ describes, each { kind, first, last, token, header, "
          "NAME = { kind, first, last, token, open, close }, … }: `$NAME` stands for an expression "

@@ -160,6 +160,7 @@ static int read_class(Reader *r, int first, int tag, int brace, int to, int pare
     int name = past_attributes(r, tag + 1), end = item_end(r, last + 1, to);
     if (is(r, name, "class") || is(r, name, "struct")) name++;
     r->s->node[node].token = is_kind(r, name, TOK_NAME) ? name : tag;
+    r->s->node[node].semi1 = tag;
     r->s->node[node].open = brace;
     r->s->node[node].close = last;
     read_template_parameters(r, node, first, tag);

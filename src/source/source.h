@@ -116,7 +116,7 @@ typedef struct SourceNode {
     int token;        /* a name or an operator, see SourceKind; -1 */
     int open, close;  /* template arguments, a type, the parentheses of a header; -1 */
     int semi1, semi2; /* the ';' of a for's header; an if: semi1 is its `else`; a function: semi1
-                         is the '{' of its body; a whole expression: the numbers of its nodes are
+                         is the '{' of its body; a class: semi1 is its `struct`; a whole expression: the numbers of its nodes are
                          [semi1, semi2); -1 */
     int parent, child, tail, next; /* -1: none */
     int decl;         /* SRC_DECLARED: its number; -1 */

@@ -195,6 +195,20 @@ local function found(text, pattern)
   return table.concat(list, "; ")
 end
 
+tap.case("what is in a class", function()
+  local text = "template <class T> struct A : B<T> { int n = 3, *p; void f(); ~A() {}"
+    .. " struct { T x; } q; private: A(const A &) = delete; };\ntypedef union { int i; } U; enum E { e };\n"
+  local list = {}
+  for _, c in ipairs(gi.grammar.source(text):classes()) do
+    local items = {}
+    for k, item in ipairs(c) do items[k] = item.kind .. #item.declared end
+    list[#list + 1] = ("%s %s %d: "):format(c.tag, c.name, c.open - c.at)
+      .. table.concat(items, " ")
+  end
+  tap.is(table.concat(list, "; "), "struct A 7: declaration2 declaration1 function0 class0 "
+    .. "declaration1 unknown0; struct nil 1: declaration1; union nil 1: declaration1", "in order")
+end)
+
 tap.case("functions in types, enumerators, types in functions, macros", function()
   local text = "class C { int n = 4; void f(int i) { enum E { x, y = x + 2, z }; } };\n"
     .. "#define RUN(a) k<<<1, a>>>(b); n = a\n#define LIST (1, 2)\n#undef RUN\n"
@@ -213,8 +227,9 @@ tap.case("functions in types, enumerators, types in functions, macros", function
   for i = 1, #tokens do
     if tokens:kind(i) == "directive" then t[#t + 1] = s:inside(i) end
   end
-  tap.is(#t[1]:find "$k<<<$g, $b>>>($$a)" .. #t[1]:find "$a = $b" .. #t[2]:find "$a" .. #t[3]:find "$a",
-    "1130", "the body of a macro, without its parameters")
+  local launch, set = "$k<<<$g, $b>>>($$a)", "$a = $b"
+  tap.is(#t[1]:find(launch) .. #t[1]:find(set) .. #t[2]:find "$a" .. #t[3]:find "$a", "1130",
+    "the body of a macro, without its parameters")
   tap.is(t[1]:find("$a = $b")[1].b.first, 18, "tokens are counted as in tokens:inside")
   tap.has(select(2, pcall(s.inside, s, 1)), "it is no directive", "no word has an inside")
 end)
@@ -242,17 +257,18 @@ tap.case("places by a pattern of the language", function()
   tap.is(found(odd, "g(x, $n)"), "call: n=1; call: n=2", "likewise")
   tap.is(found("} { k<<<A<B<C<2>>>::n, 2>>>(f(a)); } }", "$k<<<$g, $b>>>($$a)"),
     "launch: a=f(a) b=2 g=A<B<C<2>>>::n k=k", "or beside what is")
-  tap.is(found("void f() { g(k<3>, (void *)k<A<4>>); }", "g($a, $b)"), "call: a=k<3> b=(void *)k<A<4>>",
-    "templates that are no comparison")
+  tap.is(found("void f() { g(k<3>, (void *)k<A<4>>); }", "g($a, $b)"),
+    "call: a=k<3> b=(void *)k<A<4>>", "templates that are no comparison")
   local s = gi.grammar.source(odd)
   tap.is(#select(2, s:body(s:functions()[1].node)), 6, "but no statement there is taken to run")
-  tap.is(found("void f() { each(n, [=] __device__ (int i) { g(i, x); }); }", "g($i, x)"), "call: i=i",
-    "in a lambda for the GPU")
+  tap.is(found("void f() { each(n, [=] __device__ (int i) { g(i, x); }); }", "g($i, x)"),
+    "call: i=i", "in a lambda for the GPU")
   local call = gi.grammar.source("void f() { for (h(1); h<int>(2, &z); ) h(3); }"):find "h($$a)"
   tap.is(#call .. tostring(call[1].header) .. tostring(call[3].header), "3truenil", "in a header")
   call = gi.grammar.source("void f() { h<int, 3>(2, &z, (int)y); }"):find("$f($$a)")[1]
-  tap.is(("%d %d %d %d %s"):format(call.f.token, call.f.open, call.f.close, #call.a, call.a[2].kind),
-    "6 7 11 3 unary", "arguments one by one, a name with its template's")
+  local f = call.f
+  tap.is(("%d %d %d %d %s"):format(f.token, f.open, f.close, #call.a, call.a[2].kind), "6 7 11 3 unary",
+    "arguments one by one, a name with its template's")
   local ok, why = pcall(found, "x", "int $x = 3;")
   tap.has(not ok and why, "`int $x = 3;` is not understood: it declares a name", "a name")
   ok, why = pcall(found, "x", "f(")

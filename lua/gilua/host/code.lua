@@ -104,6 +104,16 @@ function M.declarations(code)
   return code.declared
 end
 
+--- What stands in the [ ] of a declaration; "" where that is not understood.
+---@param code HostText
+---@param d table of source:declarations
+---@return string[]
+function M.extents(code, d)
+  local list = {}
+  for k, extent in ipairs(d.extents) do list[k] = extent and M.text(code, extent) or "" end
+  return list
+end
+
 --- What a declaration begins with: `5` of `= 5`, `(5)`, `{5}` and `= {5}`. Nil where it begins with
 --- nothing, or with several.
 ---@param code HostText

@@ -31,14 +31,14 @@ local types = require "gilua.host.types"
 
 ---@class HostCode
 ---@field definitions table<string, string> a name's value: a macro's, a variable's, a member's
+---@field initial table<string, string> what members of structs begin with
 ---@field later table<string, string[]> other values that a variable gets
 ---@field counted table<string, boolean> variables that are counted up, or set where they lie
 ---@field functions table<string, { params: string[], body: string }> macros with arguments
 ---@field dims table<string, string> a dim3's sizes, with their brackets; the last that is set
 ---@field dim_sides table<string, table<string, string>> likewise, those set one by one
 ---@field aggregates table<string, { type: string, list: string[] }> `type name = { list };`
----@field structs table<string, { tokens: userdata, open: integer, align?: string,
----  bases?: string[], is_union: boolean }> with its '{'
+---@field structs table<string, HostStruct>
 ---@field types table<string, string> a typedef's type
 ---@field pointees table<string, string[]> what stands before `* name`: one may be a type
 ---@field launches table<string, HostLaunch[]> a kernel's, in the order of the file
@@ -222,7 +222,7 @@ end
 ---@return HostCode
 ---@return string? why conditions (#if) could not be evaluated: then every branch counts
 function M.read(text, headers, defines)
-  local self = setmetatable({ definitions = {}, later = {},
+  local self = setmetatable({ definitions = {}, later = {}, initial = {},
     functions = {}, dims = {}, dim_sides = {}, counted = {}, aggregates = {},
     structs = {}, types = {}, pointees = {}, launches = {}, allocations = {}, allocated = {},
     variables = {}, bodies = {}, calls = {}, sizes = {},
@@ -244,6 +244,7 @@ function M.read(text, headers, defines)
       if a.list[i] then names.define(self, field.name, a.list[i]) end
     end
   end
+  for name, value in pairs(self.initial) do names.define(self, name, value) end
   callers.name_parameters(self, names.define)
   settle_locals(self)
   return self, why
@@ -319,7 +320,7 @@ end
 
 --- A struct that the file defines, whatever typedef names it.
 ---@param name string
----@return { tokens: userdata, open: integer, bases?: string[], is_union: boolean }?
+---@return HostStruct?
 function M:struct(name) return types.struct(self, name) end
 
 --- The fields of a struct that the file defines: { name, type, count } each; nil where it is not

@@ -79,6 +79,10 @@ local function read_value(self, code, d, type, body)
     read_list(self, code, d, type, open)
   end
   if not text or text:find "[;{}]" then return end
+  if d.within == "class" then -- unless anything else says it
+    self.initial[d.name] = self.initial[d.name] or text
+    return
+  end
   local is_plain = is_set and not is_list
   if is_plain then assign(self, d.name, text, d.within == "for")
   elseif is_number or is_list and not is_set then M.define(self, d.name, text) end
@@ -101,11 +105,8 @@ function M.read_declared(self, code, d, body)
   end
   if d.parameter or d["function"] then return end
   if d.constant and not d.init_at then
-    local counts = {}
-    for k, extent in ipairs(d.extents) do
-      counts[k] = extent and code_of.text(code, extent) or ""
-    end
-    self.variables[#self.variables + 1] = { type = d.type, name = d.name, counts = counts }
+    self.variables[#self.variables + 1] = { type = d.type, name = d.name,
+      counts = code_of.extents(code, d) }
   end
   if type == "dim3" then read_dim3(self, code, d) end
   if not d.init_at then return end

@@ -1,12 +1,12 @@
 --- types: what the host's code says of types: structs and their fields, other names, bytes.
 
+local code_of = require "gilua.host.code"
 local csource = require "gilua.source.csource"
 local members = require "gilua.host.members"
 
 local M = {}
 
-local MOST_WORDS = 400 -- of a list
-local MOST_NAMES = 8 -- before the { of a struct, or one for another
+local MOST_NAMES = 8 -- one for another
 
 local SIZES = { char = 1, bool = 1, int8_t = 1, uint8_t = 1, uchar = 1, short = 2, int16_t = 2,
   uint16_t = 2, half = 2, __half = 2, int = 4, unsigned = 4, signed = 4, float = 4, int32_t = 4,
@@ -20,72 +20,52 @@ M.SIZES = SIZES
 local QUALIFIERS = csource.set "const volatile struct enum class typename static"
 local ALIGNMENTS = csource.set "__align__ alignas"
 local ACCESS = csource.set "public private protected virtual"
-local TAGS = { "struct", "class", "union" }
 
 --------------------------------------------------------------------------------------------------
 -- Reading
 
--- The bracket that closes the one at a token, unless what is between is too long.
-local function close_of(t, open)
-  local close = t:match(open)
-  return close and close > open and close <= open + MOST_WORDS and close or nil
-end
-
--- What a struct is derived from, from the token behind its `:` on: the last names, and its '{'.
-local function bases_of(t, i)
-  local list, first = {}, i
-  while t[i] and t[i] ~= ";" and t[i] ~= "{" and i < first + MOST_WORDS do
+-- What a struct is derived from, from the token behind its `:` on: the last names.
+local function bases_of(t, i, open)
+  local list = {}
+  while i < open do
     local angle = t[i] == "<" and csource.angle_end(t, i)
     local is_name = t:kind(i) == "name" and t[i + 1] ~= "::" and not ACCESS[t[i]]
     if is_name then list[#list + 1] = t[i] end
     i = angle and angle + 1 or i + 1
   end
-  return list, t[i] == "{" and i or nil
+  return list
 end
 
--- The '{' of the struct whose first token is given, its name, alignment and bases, and whether it
--- has an attribute that says who knows what of where its members lie.
-local function struct_head(t, i)
-  local name, align, bases, open
-  local is_odd = false
-  local k = i
-  while t:kind(k) == "name" and k <= i + MOST_NAMES do
-    local close = t[k + 1] == "(" and close_of(t, k + 1)
-    if close and not ALIGNMENTS[t[k]] then is_odd = true
-    elseif close then align = t:text(k + 2, close - 1)
-    elseif t[k] ~= "final" then name = t[k] end
-    k = (close or k) + 1
+-- Notes a struct's alignment, its bases, and whether it has an attribute that says who knows what
+-- of where its members lie.
+local function read_head(t, struct)
+  local i = struct.at + 1
+  while i < struct.open and t[i] ~= ":" do
+    if t[i + 1] == "(" and ALIGNMENTS[t[i]] then
+      struct.align = t:text(i + 2, t:match(i + 1) - 1)
+    elseif t[i + 1] == "(" then
+      struct.is_odd = true
+    end
+    i = t[i] == "(" and t:match(i) or i
+    i = i + 1
   end
-  if t[k] == ":" then bases, open = bases_of(t, k + 1) end
-  return t[k] == "{" and k or open, name, align, bases, is_odd
+  struct.bases = bases_of(t, i + 1, struct.open)
 end
 
--- `struct name { … };`, `struct … { … } name;`
-local function read_struct(self, t, i)
-  local open, name, align, bases, is_odd = struct_head(t, i + 1)
-  local close = open and t[i - 1] ~= "enum" and t:match(open)
-  if not close then return end
-  local known = { tokens = t, open = open, align = align, bases = bases, is_odd = is_odd,
-    is_union = t[i] == "union" }
-  if name then self.structs[name] = self.structs[name] or known end
-  if t:kind(close + 1) == "name" and t[close + 2] == ";" then
-    self.structs[t[close + 1]] = self.structs[t[close + 1]] or known
-  end
-end
-
---- Reads the types of a text.
+--- Reads the types of a text: `struct name { … };`, `struct … { … } name;`, `using name = type;`
 ---@param self HostCode
 ---@param code HostText
 function M.read(self, code)
+  local t, classes = code.t, {}
   for name, words in pairs(code.s:types()) do
     if type(words) == "string" then self.types[name] = self.types[name] or words end
   end
-  for _, tag in ipairs(TAGS) do
-    local i = code.t:find(1, tag)
-    while i do
-      read_struct(self, code.t, i)
-      i = code.t:find(i + 1, tag)
-    end
+  for _, one in ipairs(code.s:classes()) do
+    one.code, one.classes, classes[one.node] = code, classes, one
+    read_head(t, one)
+    if one.name then self.structs[one.name] = self.structs[one.name] or one end
+    local other = t:kind(one.close + 1) == "name" and t[one.close + 2] == ";" and t[one.close + 1]
+    if other then self.structs[other] = self.structs[other] or one end
   end
 end
 
@@ -99,27 +79,6 @@ end
 
 --------------------------------------------------------------------------------------------------
 -- Asking
-
--- `unsigned n, m[2][3]` from a token to another: the type, and each name with what its [ ] hold;
--- nil where it is anything else.
-local function declaration(t, from, to)
-  local i = from
-  while i < to and t:kind(i + 1) == "name" do i = i + 1 end
-  if i == from or t:kind(from) ~= "name" then return nil end
-  local type, list = t:text(from, i - 1), {}
-  repeat
-    local one = { name = t:kind(i) == "name" and t[i] or nil, counts = {} }
-    i = i + 1
-    while t[i] == "[" and close_of(t, i) do
-      one.counts[#one.counts + 1] = t:text(i + 1, t:match(i) - 1)
-      i = t:match(i) + 1
-    end
-    if not one.name or i <= to and t[i] ~= "," then return nil end
-    list[#list + 1] = one
-    i = i + 1
-  until i > to
-  return type, list
-end
 
 --- How many elements `[a][b]` are; nil where that cannot be known.
 ---@param self HostCode
@@ -138,7 +97,7 @@ end
 --- A struct that the file defines, whatever typedef names it.
 ---@param self HostCode
 ---@param name string
----@return { tokens: userdata, open: integer, bases?: string[], is_union: boolean }?
+---@return HostStruct?
 function M.struct(self, name)
   for _ = 1, MOST_NAMES do
     if self.structs[name] then return self.structs[name] end
@@ -155,20 +114,17 @@ end
 ---@param name string
 ---@return table[]?
 function M.fields(self, name)
-  local struct = self.structs[name]
-  if not struct or struct.is_odd then return nil end
-  local t, at, list = struct.tokens, struct.open + 1, {}
-  local close = t:match(struct.open)
-  while at < close do
-    local stop = t:find(at, ";")
-    local type, names
-    if stop and stop < close then type, names = declaration(t, at, stop - 1) end
-    if not type then return nil end
-    for _, one in ipairs(names) do
-      list[#list + 1] = { name = one.name, type = type, count = M.product(self, one.counts) }
-      if not list[#list].count then return nil end
+  local struct, list = self.structs[name], {}
+  if not struct or struct.is_odd or #struct.bases > 0 or struct.tag == "union" then return nil end
+  for _, item in ipairs(struct) do
+    if item.kind ~= "declaration" or struct.classes[item.node] then return nil end
+    for _, d in ipairs(item.declared) do
+      local count = M.product(self, code_of.extents(struct.code, d))
+      local is_plain = d.pointer == 0 and not d.reference and not d["function"] and not d.static
+        and d.type:find "%w$" and struct.code.t[d.token + 1] ~= ":"
+      if not count or not is_plain then return nil end
+      list[#list + 1] = { name = d.name, type = d.type, count = count }
     end
-    at = stop + 1
   end
   return #list > 0 and list or nil
 end

@@ -9,6 +9,7 @@
 local fail = require "gilua.base.fail"
 local compiler = require "gilua.farm.compiler"
 local core = require "gilua.core"
+local code_of = require "gilua.host.code"
 local csource = require "gilua.source.csource"
 local headers = require "gilua.new.headers"
 local lfs = require "lfs"
@@ -436,13 +437,12 @@ end
 -- head, or gone.
 local function part_of(file, item, line)
   if item.kind ~= "type" then return item end
-  local t <close> = csource.tokens(file.text:sub(item.first, item.last))
-  local open = t:find(1, "{")
-  local first, last
-  if open then first, last = members.statement_at(t, open, line - item.line + 1) end
-  if not first then return item end
-  local part = { first = item.first + t:first(first) - 1, last = item.first + t:last(last) - 1,
-    line = item.line + t:line(first) - 1, last_line = item.line + t:line(last) - 1 }
+  local code = code_of.of(file.text:sub(item.first, item.last))
+  local t, one = code.t, members.statement_at(code, line - item.line + 1)
+  if not one then return item end
+  local part = { first = item.first + t:first(one.first) - 1,
+    last = item.first + t:last(one.last) - 1,
+    line = item.line + t:line(one.first) - 1, last_line = item.line + t:line(one.last) - 1 }
   for other in pairs(file.gone) do
     if other.first == part.first then return item end
   end
