@@ -214,12 +214,15 @@ static int tag_of(const Reader *r, int first, int brace) {
     return -1;
 }
 
+/* Not in another: what of such a type is tried in two ways would be tried in four. */
 void read_local_type(Reader *r, int first, int stop, int parent) {
+    Reader inner = *r;
     int brace = first;
+    inner.in_unknown = true;
     while (brace < stop && !is(r, brace, "{")) brace++;
     int tag = tag_of(r, first, brace);
-    if (tag >= 0 && match_of(r, brace) > brace && match_of(r, brace) < stop)
-        read_class(r, first, tag, brace, stop, parent);
+    if (!r->in_unknown && tag >= 0 && match_of(r, brace) > brace && match_of(r, brace) < stop)
+        read_class(&inner, first, tag, brace, stop, parent);
 }
 
 /* The item whose first '{' is at brace. */

@@ -197,7 +197,8 @@ end
 
 tap.case("what is in a class", function()
   local text = "template <class T> struct A : B<T> { int n = 3, *p; void f(); ~A() {}"
-    .. " struct { T x; } q; private: A(const A &) = delete; };\ntypedef union { int i; } U; enum E { e };\n"
+    .. " struct { T x; } q; private: A(const A &) = delete; };\n"
+    .. "typedef union { int i; } U; enum E { e };\n"
   local list = {}
   for _, c in ipairs(gi.grammar.source(text):classes()) do
     local items = {}
@@ -267,7 +268,8 @@ tap.case("places by a pattern of the language", function()
   tap.is(#call .. tostring(call[1].header) .. tostring(call[3].header), "3truenil", "in a header")
   call = gi.grammar.source("void f() { h<int, 3>(2, &z, (int)y); }"):find("$f($$a)")[1]
   local f = call.f
-  tap.is(("%d %d %d %d %s"):format(f.token, f.open, f.close, #call.a, call.a[2].kind), "6 7 11 3 unary",
+  tap.is(("%d %d %d %d %s"):format(f.token, f.open, f.close, #call.a, call.a[2].kind),
+    "6 7 11 3 unary",
     "arguments one by one, a name with its template's")
   local ok, why = pcall(found, "x", "int $x = 3;")
   tap.has(not ok and why, "`int $x = 3;` is not understood: it declares a name", "a name")

@@ -15,6 +15,7 @@ local MOST_WORDS = 400 -- of a value: one that has more is not understood
 ---@field functions HostFunction[] in the order of the text
 ---@field calls table[] of `$f($$args)`, in the order of the text
 ---@field loops table[] of gilua.rounds
+---@field places table<string, table[]> of patterns
 ---@field sites? LaunchSite[] once they are asked for
 ---@field declared? table[] likewise
 ---@field body? HostFunction that a macro's text stands in
@@ -30,7 +31,8 @@ function M.in_order(list)
 end
 
 local function made(t, s, name)
-  return { t = t, s = s, name = name, functions = {}, calls = M.in_order(s:find "$f($$args)") }
+  return { t = t, s = s, name = name, functions = {}, places = {},
+    calls = M.in_order(s:find "$f($$args)") }
 end
 
 ---@param text string
@@ -102,6 +104,15 @@ end
 function M.declarations(code)
   code.declared = code.declared or code.s:declarations()
   return code.declared
+end
+
+--- The places of a pattern, which are looked for once.
+---@param code HostText
+---@param pattern string
+---@return table[] of source:find
+function M.found(code, pattern)
+  code.places[pattern] = code.places[pattern] or code.s:find(pattern)
+  return code.places[pattern]
 end
 
 --- What stands in the [ ] of a declaration; "" where that is not understood.

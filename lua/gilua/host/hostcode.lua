@@ -163,7 +163,7 @@ local function happenings(code)
   for _, d in ipairs(code_of.declarations(code)) do
     add(d.init_at or d.token, names.read_declared, d)
   end
-  for _, m in ipairs(code.s:find "$a = $b") do
+  for _, m in ipairs(code_of.found(code, "$a = $b")) do
     add(m.token, function(self, _, _, body)
       names.read_assignment(self, code, m, place_of(code, m.token), body)
     end)

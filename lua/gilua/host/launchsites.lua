@@ -113,7 +113,7 @@ local function fields_of(code, d, at)
     local field = is_named and t[one[1] + 1] or FIELDS[k]
     if field then fields[field] = is_named and { one[1] + 3, one[2] } or one end
   end
-  for _, m in ipairs(code.s:find "$a = $b") do
+  for _, m in ipairs(code_of.found(code, "$a = $b")) do
     local is_own = m.a.kind == "member" and t[m.a.first] == d.name and m.a.token == m.a.first + 2
     if is_own and m.first > d.token and m.first < at then
       local field = t[m.a.token]

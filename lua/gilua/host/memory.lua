@@ -205,7 +205,7 @@ end
 local function returned(self, one, args)
   local list, given = {}, {}
   for k, param in ipairs(one.params) do given[param.name] = args[k] and "(" .. args[k] .. ")" end
-  for _, m in ipairs(one.code.s:find "return $value;") do
+  for _, m in ipairs(code_of.found(one.code, "return $value;")) do
     local text = code_of.text(one.code, m.value)
     if m.first > one.first and m.last < one.last and not is_fresh(self, one, text) then
       list[#list + 1] = callers.replaced(text, given)

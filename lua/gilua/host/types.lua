@@ -52,7 +52,7 @@ local function read_head(t, struct)
   struct.bases = bases_of(t, i + 1, struct.open)
 end
 
---- Reads the types of a text: `struct name { … };`, `struct … { … } name;`, `using name = type;`
+--- Reads the types of a text: `struct name { … };`, `struct … { … } name;`, `using x = type;`
 ---@param self HostCode
 ---@param code HostText
 function M.read(self, code)
