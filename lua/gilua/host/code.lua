@@ -30,9 +30,11 @@ function M.in_order(list)
   return list
 end
 
+-- With no tree it has no more than words.
 local function made(t, s, name)
-  return { t = t, s = s, name = name, functions = {}, places = {},
-    calls = M.in_order(s:find "$f($$args)") }
+  local one = { t = t, s = s, name = name, functions = {}, places = {}, declared = not s and {} }
+  one.calls = M.in_order(M.found(one, "$f($$args)"))
+  return one
 end
 
 ---@param text string
@@ -42,13 +44,14 @@ function M.of(text, name)
   return made(core.grammar.tokens(text), core.grammar.source(text), name)
 end
 
---- The text of a macro, of the directive at a token.
+--- The text of the directive at a token. A macro's has a tree where it may do anything.
 ---@param code HostText
 ---@param i integer
 ---@param body? HostFunction in which it is defined
 ---@return HostText
 function M.inside(code, i, body)
-  local one = made(code.t:inside(i), code.s:inside(i), code.name)
+  local does = code.t[i]:find "^#%s*define%s.*[=(<]"
+  local one = made(code.t:inside(i), does and code.s:inside(i) or nil, code.name)
   one.body = body
   return one
 end
@@ -111,7 +114,7 @@ end
 ---@param pattern string
 ---@return table[] of source:find
 function M.found(code, pattern)
-  code.places[pattern] = code.places[pattern] or code.s:find(pattern)
+  code.places[pattern] = code.places[pattern] or code.s and code.s:find(pattern) or {}
   return code.places[pattern]
 end
 
@@ -129,8 +132,8 @@ end
 --- nothing, or with several.
 ---@param code HostText
 ---@param d table of source:declarations
----@return string?
-function M.value(code, d)
+---@return { first: integer, last: integer }?
+function M.begun(code, d)
   local t, from, last = code.t, d.init_at, d.last
   if not from or last > from + MOST_WORDS then return nil end
   if t[from] == "=" then from = from + 1 end
@@ -138,7 +141,16 @@ function M.value(code, d)
     from, last = from + 1, last - 1
     if #csource.ranges(t, from, last) ~= 1 then return nil end
   end
-  return from <= last and t:text(from, last) or nil
+  return from <= last and { first = from, last = last } or nil
+end
+
+--- Likewise, as a text.
+---@param code HostText
+---@param d table of source:declarations
+---@return string?
+function M.value(code, d)
+  local piece = M.begun(code, d)
+  return piece and M.text(code, piece)
 end
 
 --- The name that is called, or launched.

@@ -150,7 +150,8 @@ end
 local read_code
 
 local function read_directive(self, code, i, body) -- a macro may launch
-  if code.t[i]:find "^#%s*define%s.*[=(<]" then read_code(self, code_of.inside(code, i, body)) end
+  local one = code_of.inside(code, i, body)
+  if one.s then read_code(self, one) end
 end
 
 -- What a text has, in the order of its words: { at, reader, what } each.

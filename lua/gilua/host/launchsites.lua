@@ -144,7 +144,7 @@ local CALLS = { cudaLaunchKernel = { by_call, 1 }, cudaLaunchCooperativeKernel =
 function M.own(code)
   if code.sites then return code.sites end
   local t, list, is_read = code.t, {}, {}
-  for _, m in ipairs(code.s:find "$kernel<<<$$how>>>($$args)") do
+  for _, m in ipairs(code_of.found(code, "$kernel<<<$$how>>>($$args)")) do
     list[#list + 1] = by_brackets(code, m)
     is_read[m.kernel.last + 1] = true
   end
@@ -183,9 +183,7 @@ function M.of(code, kernel)
   end
   for i in csource.directives(code.t) do
     up_to(i)
-    if code.t[i]:find "<<<" or code.t[i]:find "cudaLaunch" then
-      for _, site in ipairs(M.of(code_of.inside(code, i), kernel)) do list[#list + 1] = site end
-    end
+    for _, site in ipairs(M.of(code_of.inside(code, i), kernel)) do list[#list + 1] = site end
   end
   up_to(math.huge)
   return list

@@ -6,7 +6,6 @@
 local callers = require "gilua.host.callers"
 local code_of = require "gilua.host.code"
 local csource = require "gilua.source.csource"
-local launchedit = require "gilua.new.launchedit"
 local launchsites = require "gilua.host.launchsites"
 
 local M = {}
@@ -33,29 +32,33 @@ local function body_of(functions, i)
   end
 end
 
--- Notes where names stand. A name that a function declares is another in each function.
-local function note(self, file, t, functions, outer)
+-- Notes where names stand, what declares them there, and which side of one is given.
+local function note(self, file, code, outer)
+  local t, declared, given = code.t, {}, {}
+  for _, d in ipairs(code_of.declarations(code)) do declared[d.token] = d end
+  for _, m in ipairs(code_of.found(code, "$a = $b")) do
+    local is_side = m.a.kind == "member" and m.a.token == m.a.first + 2
+    if is_side and t[m.a.first + 1] == "." then given[m.a.first] = m end
+  end
   for i = 1, #t do
+    local body = body_of(code.functions, i) or outer
     if t:kind(i) == "directive" then
-      note(self, file, t:inside(i), {}, body_of(functions, i))
+      note(self, file, code_of.inside(code, i), body)
     elseif t:kind(i) == "name" then
       local list = self.names[t[i]] or {}
       self.names[t[i]] = list
-      list[#list + 1] = { file = file, t = t, i = i, body = body_of(functions, i) or outer }
+      list[#list + 1] = { file = file, code = code, t = t, i = i, body = body, d = declared[i],
+        given = given[i] }
     end
   end
 end
 
-local function is_declared(one)
-  return TYPES[launchedit.declared_type(one.t, one.i) or ""] ~= nil
-end
-
 -- Where the name at a place means the same: in its function where that declares it, else where no
--- function does.
+-- function does. A name that a function declares is another in each function.
 local function places(self, name, body)
   local here, declares = {}, {}
   for _, one in ipairs(self.names[name] or {}) do
-    if one.body and is_declared(one) then declares[one.body] = true end
+    if one.body and one.d then declares[one.body] = true end
   end
   local scope = body and declares[body] and body or nil
   for _, one in ipairs(self.names[name] or {}) do
@@ -77,49 +80,36 @@ local function is_within(ranges, one)
   return false
 end
 
--- The tokens from one to before what ends a value.
-local function value(one, first)
-  local t, k = one.t, first
-  while t[k] and t[k] ~= "," and t[k] ~= ";" and t[k] ~= "}" and t[k] ~= ")" do
-    k = csource.past(t, k)
-  end
-  return k > first and t[k] and { file = one.file, t = t, first, k - 1 } or nil
+local function range_of(one, first, last)
+  return { file = one.file, t = one.t, first, last }
 end
 
--- What `dim3 name(a, b)`, `= dim3(a)`, `{ a }` give the sides; nil where it is not that.
-local function sides_at(one, open)
-  local t = one.t
-  if t[open] == "=" then open = open + 1 end
-  if t[open] == "dim3" then open = open + 1 end
-  local close = (t[open] == "(" or t[open] == "{") and t:match(open)
-  local list = close and csource.ranges(t, open + 1, close - 1)
-  for _, range in ipairs(list or {}) do range.file, range.t = one.file, t end
+-- What `dim3 name(a, b)`, `= dim3(a)`, `{ a }` give the sides; none where it is not that.
+local function sides_of(one)
+  local t, open, list = one.t, one.d.init_at, {}
+  while open and (t[open] == "=" or t[open] == "dim3") do open = open + 1 end
+  local is_list = open and t:match(open) == one.d.last
+  for k, range in ipairs(is_list and csource.ranges(t, open + 1, one.d.last - 1) or {}) do
+    list[k] = range_of(one, range[1], range[2])
+  end
   return list
 end
 
 -- What the declaration of a name at a place says: { whole } or { sides }; false: it is none.
 local function declaration(one)
-  local t, i, type = one.t, one.i, launchedit.declared_type(one.t, one.i)
-  if t[1] == "define" and i == 2 then
+  local t, d = one.t, one.d
+  if t[1] == "define" and one.i == 2 then
     local is_plain = #t > 2 and not (t[3] == "(" and t:first(3) == t:last(2) + 1)
-    return is_plain and { whole = { file = one.file, t = t, 3, #t } }
-  elseif type == "dim3" then
-    return { sides = sides_at(one, i + 1) or {} }
-  elseif TYPES[type or ""] and (t[i + 1] == "=" or t[i + 1] == "{" or t[i + 1] == "(") then
-    local whole = t[i + 1] == "=" and value(one, i + 2)
-    local inner = t[i + 1] ~= "=" and sides_at(one, i + 1) or {}
-    if type == "auto" and whole and t[i + 2] == "dim3" then
-      return { sides = sides_at(one, i + 1) }
-    end
-    return { whole = whole or inner[1] }
-  elseif (t[i - 1] == "{" or t[i - 1] == ",") and t[i + 1] == "=" and not is_declared(one) then
-    local open = i - 1
-    while open > 1 and t[open] ~= "{" and t[open] ~= ";" and t[open] ~= ")" do open = open - 1 end
-    local is_enum = t[open] == "{" and (t[open - 1] == "enum" or t[open - 2] == "enum"
-      or t[open - 3] == "enum" or t[open - 4] == "enum")
-    return is_enum and { whole = value(one, i + 2) }
+    return is_plain and { whole = range_of(one, 3, #t) }
   end
-  return false
+  local is_plain = d and not d.parameter and not d["function"] and not d.reference
+    and d.pointer == 0 and #d.extents == 0
+  if not is_plain then return false end
+  local type, whole = d.type:match "[%w_]+$" or "", code_of.begun(one.code, d)
+  local makes_dim3 = type == "auto" and whole and t[whole.first] == "dim3"
+  if type == "dim3" or makes_dim3 then return { sides = sides_of(one) } end
+  local is_number = d.within == "enum" or TYPES[type]
+  return whole and is_number and { whole = range_of(one, whole.first, whole.last) } or false
 end
 
 -- The { that a token is in; nil: none.
@@ -133,9 +123,9 @@ local STATEMENTS = csource.set "; { }"
 
 -- The side of a dim3 that a statement at a name gives: `block.x = 16;`, its value.
 local function given_side(one)
-  local t, i = one.t, one.i
-  local side = t[i + 1] == "." and t[i + 3] == "=" and SIDES[t[i + 2]]
-  return side and STATEMENTS[t[i - 1]] and side, side and value(one, i + 4)
+  local m = one.given
+  local side = m and STATEMENTS[one.t[one.i - 1]] and SIDES[one.t[m.a.token]]
+  return side, side and range_of(one, m.b.first, m.b.last)
 end
 
 -- The definition of a name that launches of the kernel alone see; nil where anything else does.
@@ -210,10 +200,9 @@ function M.of(texts, kernel)
   local self = setmetatable({ names = {}, own = {}, ranges = {}, sites = {}, tokens = {} }, M)
   for file, text in ipairs(texts) do
     local code = code_of.of(text)
-    local t = code.t
     callers.read_functions({ bodies = {} }, code)
-    note(self, file, t, code.functions)
-    self.tokens[file] = t
+    note(self, file, code)
+    self.tokens[file] = code.t
     for nth, site in ipairs(launchsites.of(code, kernel)) do
       site.file, site.nth = file, nth
       self.sites[#self.sites + 1] = site
