@@ -24,6 +24,18 @@ tap.case("grids in the usual forms", function()
     .. " k<<<(n / 2) < 264 ? (n / 2) : 264, t>>>(c); 2 0", "all of a kernel's, and no other's")
 end)
 
+tap.case("what a grid is declared with", function()
+  for how, new in pairs {
+    ["int g(n / 2);"] = "g * 2", ["const auto g{n / 2};"] = "g * 2", ["auto g = f(n);"] = "?",
+    ["const dim3 &g = h; float *g;"] = "dim3(g.x * 2, g.y, g.z)", ["float g;"] = "?",
+    ["auto g = dim3(n);"] = "dim3(g.x * 2, g.y, g.z)", ["dim3 g{n, m};"] = "dim3(g.x * 2, g.y)",
+    ["int g(int n); unsigned long g = 3;"] = "g * 2" } do
+    local text = how .. " k<<<%s, 9>>>(a);"
+    local done = new == "?" and "dim3((dim3(g).x) * 2, dim3(g).y, dim3(g).z)" or new
+    tap.is(edited(text:format "g", "grid.x*2"), text:format(done) .. " 1 0", how)
+  end
+end)
+
 tap.case("a kernel's name in other words", function()
   for _, name in ipairs { "k<A<B>>", "ns::k", "::k", "ns::k<T, (N + 1)>" } do
     tap.is(edited(name .. "<<<n / 9, t>>>(a);", "grid.x*2"), name

@@ -25,6 +25,7 @@ local TYPES = csource.set("dim3 auto int unsigned long short size_t uint32_t int
 ---@field names table<string, table[]> where names stand: { file, t, i, body }
 ---@field own table<string, table> definitions that launches of the kernel alone see
 ---@field sites LaunchSite[] of all files; each has `file`
+---@field codes HostText[] of these
 
 local function body_of(functions, i)
   for k = #functions, 1, -1 do
@@ -197,12 +198,12 @@ end
 ---@param kernel string
 ---@return LaunchCone
 function M.of(texts, kernel)
-  local self = setmetatable({ names = {}, own = {}, ranges = {}, sites = {}, tokens = {} }, M)
+  local self = setmetatable({ names = {}, own = {}, ranges = {}, sites = {}, codes = {} }, M)
   for file, text in ipairs(texts) do
     local code = code_of.of(text)
     callers.read_functions({ bodies = {} }, code)
     note(self, file, code)
-    self.tokens[file] = code.t
+    self.codes[file] = code
     for nth, site in ipairs(launchsites.of(code, kernel)) do
       site.file, site.nth = file, nth
       self.sites[#self.sites + 1] = site

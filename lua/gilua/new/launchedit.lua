@@ -16,7 +16,6 @@ local launches = require "gilua.transform.launch"
 local M = {}
 
 local SIDES = { x = 1, y = 2, z = 3 }
-local MOST_INIT = 100 -- words of what a variable begins with
 local MOST_INDENT = 200 -- blanks before a launch
 
 local WHOLE = csource.set "int unsigned long short size_t uint32_t int32_t uint64_t int64_t uint"
@@ -39,27 +38,6 @@ local function macro_of(t, name)
   return found
 end
 
--- The type of the declaration that a comma is in, `dim3 a(2), b(3)`: the first word of what it
--- stands in; nil where that is no such type, or the comma is inside of brackets.
-local function list_type(t, i)
-  local k = i - 1
-  while k >= 1 and t[k] ~= ";" and t[k] ~= "{" and t[k] ~= "}" and t:kind(k) ~= "directive" do
-    if t[k] == "(" then return nil end
-    k = (t[k] == ")" or t[k] == "]") and (t:match(k) or 1) - 1 or k - 1
-  end
-  local first = t[k + 1] == "const" and t[k + 2] or t[k + 1]
-  return (first == "dim3" or WHOLE[first]) and first or nil
-end
-
---- The first word of the type that a name at a token is declared with; nil where it is not.
----@param t userdata tokens
----@param i integer
----@return string?
-function M.declared_type(t, i)
-  if t[i - 1] == "," then return list_type(t, i - 1) end
-  return t:kind(i - 1) == "name" and t[i - 1] ~= "return" and t[i - 1] or nil
-end
-
 -- Is a text a sum or product, or a number? Not one call, or what nobody knows.
 local function is_computed(words)
   if #words == 1 and words:kind(1) == "number" then return true end
@@ -71,26 +49,43 @@ local function is_computed(words)
   return #words > 2 and words[1] == "(" and words:match(1) == #words
 end
 
--- The type of what `auto name = …` gets: of a dim3, a sum or product, or a number; nil of others.
-local function made_type(t, first)
-  if t[first] == "dim3" then return "dim3" end
-  local last = (t:find(first, ";") or first) - 1
-  local words <close> = core.grammar.tokens(t:text(first, last))
-  return last <= first + MOST_INIT and is_computed(words) and "int" or nil
+--- Is a text a sum or product, or a number, so that it is a grid or a block of one side?
+---@param text string
+---@return boolean
+function M.is_one_side(text)
+  local words <close> = core.grammar.tokens(text)
+  return is_computed(words)
+end
+
+--- What a declaration makes of its name: "dim3", "whole" or "other".
+---@param code HostText
+---@param d table of source:declarations
+---@return string
+function M.declared_type(code, d)
+  local type = d.type:match "[%w_]+$" or ""
+  local value = type == "auto" and code_of.value(code, d) or ""
+  if value:find "^dim3%f[%W]" then type = "dim3" end
+  return type == "dim3" and type or (WHOLE[type] or M.is_one_side(value)) and "whole" or "other"
+end
+
+-- The declarations of a name that may be a grid or a block: a pointer is none.
+local function declarations(code, name)
+  local list = {}
+  for _, d in ipairs(code_of.declarations(code)) do
+    local may_be = d.name == name and d.pointer == 0 and #d.extents == 0
+    if may_be and not d["function"] then list[#list + 1] = d end
+  end
+  return list
 end
 
 -- What the file declares a name as: "dim3", "whole", or nil where it is neither, or both.
-local function declared(t, name)
-  if (macro_of(t, name) or ""):find "^%d+$" then return "whole" end
+local function declared(code, name)
+  if (macro_of(code.t, name) or ""):find "^%d+$" then return "whole" end
   local found
-  for i = 2, #t do
-    local before = t[i] == name and M.declared_type(t, i)
-    if before then
-      before = before == "auto" and t[i + 1] == "=" and made_type(t, i + 2) or before
-      local kind = before == "dim3" and "dim3" or WHOLE[before] and "whole" or "other"
-      if found and found ~= kind then return nil end
-      found = kind
-    end
+  for _, d in ipairs(declarations(code, name)) do
+    local kind = M.declared_type(code, d)
+    if found and found ~= kind then return nil end
+    found = kind
   end
   return found
 end
@@ -106,17 +101,17 @@ local function may_change(t, i)
 end
 
 -- How many sides a file gives a dim3 where it declares it; nil where they may be given elsewhere.
-local function given_sides(t, name)
-  local sides
-  for i = 2, #t do
-    local is_declared = t[i] == name
-      and (t[i - 1] == "dim3" or t[i - 1] == "," and list_type(t, i - 1) == "dim3")
-    local close = is_declared and (t[i + 1] == "(" or t[i + 1] == "{") and t:match(i + 1)
-    if is_declared and (sides or not close) or not is_declared and t[i] == name
-      and may_change(t, i) then
-      return nil
-    end
-    if is_declared then sides = #csource.parts(t, i + 2, close - 1) end
+local function given_sides(code, name)
+  local t, sides, is_declared = code.t, nil, {}
+  for _, d in ipairs(declarations(code, name)) do
+    local is_list = d.init_at and t:match(d.init_at) == d.last
+    if sides or not is_list then return nil end
+    sides, is_declared[d.token] = #csource.ranges(t, d.init_at + 1, d.last - 1), true
+  end
+  local i = t:find(1, name)
+  while i do
+    if not is_declared[i] and may_change(t, i) then return nil end
+    i = t:find(i + 1, name)
   end
   return sides
 end
@@ -154,12 +149,12 @@ end
 
 -- What a text is, where the file says it: "dim3", "whole", or "either"; nil where that is unknown
 -- and it may not be computed twice.
-local function kind_of(t, words)
+local function kind_of(code, words)
   if is_computed(words) then return "whole" end
-  local last = #words
+  local t, last = code.t, #words
   local is_side = SIDES[words[last]] and words[last - 1] == "."
   local is_chain = words:kind(last) == "name" and csource.chain_start(words, last) == 1
-  local known = is_chain and (is_side and "whole" or declared(t, words[last]))
+  local known = is_chain and (is_side and "whole" or declared(code, words[last]))
   if known == "whole" or known == "dim3" then return known end
   local name = last
   while words[name] == ")" and words:match(name) do name = words:match(name) - 1 end
@@ -177,14 +172,6 @@ local function kind_of(t, words)
   return "either"
 end
 
---- Is a text a sum or product, or a number, so that it is a grid or a block of one side?
----@param text string
----@return boolean
-function M.is_one_side(text)
-  local words <close> = core.grammar.tokens(text)
-  return is_computed(words)
-end
-
 ---@class LaunchShape what stands for a grid or a block in a launch
 ---@field text string
 ---@field sides string[] three
@@ -199,10 +186,10 @@ local function asked(text, given)
 end
 
 --- The sides of a grid's or a block's text; nil where it is not understood.
----@param t userdata tokens of the file
+---@param code HostText the file
 ---@param text string
 ---@return LaunchShape?
-function M.shape(t, text)
+function M.shape(code, text)
   local words <close> = core.grammar.tokens(text)
   local is_brace = words[1] == "{" and 1
   local open = words[1] == "dim3" and (words[2] == "(" or words[2] == "{") and 2 or is_brace
@@ -212,13 +199,13 @@ function M.shape(t, text)
     sides = { given[1] or "1", given[2] or "1", given[3] or "1" }
     return { text = text, sides = sides, is_dim3 = true }
   end
-  local kind = #words > 0 and kind_of(t, words)
+  local kind = #words > 0 and kind_of(code, words)
   if kind == "whole" then
     return { text = text, sides = { text, "1", "1" }, is_dim3 = false }
   elseif kind == "either" then
     sides = asked(("dim3(%s)"):format(text), 3)
   elseif kind == "dim3" and #calls_in(words) == 0 then
-    sides = asked(text, #words == 1 and given_sides(t, text) or 3)
+    sides = asked(text, #words == 1 and given_sides(code, text) or 3)
   end
   return sides and { text = text, sides = sides, is_dim3 = true }
 end
@@ -277,11 +264,11 @@ end
 
 -- The texts of a grid and a block with the changes made; nil where one that changes is of no usual
 -- form.
-local function changed(t, texts, changes)
+local function changed(code, texts, changes)
   local shapes = {}
   for _, c in ipairs(changes) do
     for _, of in ipairs(c.of == "axes" and { "grid", "block" } or { c.of }) do
-      shapes[of] = shapes[of] or texts[of] and M.shape(t, texts[of])
+      shapes[of] = shapes[of] or texts[of] and M.shape(code, texts[of])
       if not shapes[of] then return nil end
     end
     if c.of == "axes" then
@@ -366,7 +353,7 @@ local function joining(text, site, other, sites)
 end
 
 -- The edits of a launch; nil where it cannot be written.
-local function edits_of(text, t, site, changes, join, sites)
+local function edits_of(text, code, site, changes, join, sites)
   if not changes or not site.grid or not site.block then return nil end
   local edits, texts = join and joining(text, site, join.other, sites) or {}, {}
   if join and not edits[1] then return nil end
@@ -374,7 +361,7 @@ local function edits_of(text, t, site, changes, join, sites)
     local range = site[of]
     texts[of] = range and text:sub(site.t:first(range[1]), site.t:last(range[2]))
   end
-  local new = changed(t, texts, changes)
+  local new = changed(code, texts, changes)
   for of, was in pairs(new and texts or {}) do
     if new[of] ~= was then edits[#edits + 1] = launchsites.edit(site.t, site[of], new[of]) end
   end
@@ -397,7 +384,7 @@ function M.edited(text, kernel, launch, is_asked)
   local sites = launchsites.of(code)
   for _, site in ipairs(sites) do
     local is_own = site.kernel == kernel
-    local list = is_own and edits_of(text, code.t, site, changes, join, sites)
+    local list = is_own and edits_of(text, code, site, changes, join, sites)
     table.move(list or {}, 1, #(list or {}), #edits + 1, edits)
     if list then done = done + 1 elseif is_own then left[#left + 1] = site end
   end

@@ -304,7 +304,7 @@ local function source(state, range)
 end
 
 local function shape_at(state, range)
-  return launchedit.shape(state.cone.tokens[range.file], source(state, range))
+  return launchedit.shape(state.cone.codes[range.file], source(state, range))
 end
 
 -- Adds an edit; false where another is in its place.
