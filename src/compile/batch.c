@@ -64,6 +64,7 @@ typedef struct Unit {
     Strings above;    /* those of them that stand among the includes */
     Strings foreign;  /* names that it takes from others: BlockReduce of cub:: */
     Shared constants; /* to machine code: those it has in common with the others of a call */
+    KeptKey key;
 } Unit;
 
 typedef struct Batch {
@@ -635,23 +636,10 @@ static bool call_nvrtc(Batch *b, Unit *const *units, int n, CompileResult *r) {
     return done;
 }
 
-/* The same, where no earlier process has left what comes of it. */
-static bool compile_together(Batch *b, Unit *const *units, int n, CompileResult *r) {
-    KeptKey key;
-    gi_buf source = {0};
-    make_source(units, n, b->options, &units[0]->includes, &source);
-    bool done = compile_kept(b->compiler, source.data, source.len, "gilua.cu", b->options, &key, r);
-    gi_buf_free(&source);
-    if (done) return true;
-    done = call_nvrtc(b, units, n, r);
-    if (done) compile_keep(b->compiler, &key, r);
-    return done;
-}
-
 static bool compile_units(Batch *b, Unit **units, int n, int round) {
     CompileResult r = {0};
     if (n == 0) return true;
-    bool done = compile_together(b, units, n, &r);
+    bool done = call_nvrtc(b, units, n, &r);
     if (!done) return false;
     if (r.ok) give_results(b, units, n, &r);
     else if (n == 1) give_failure(units[0]->out, &r);
@@ -679,6 +667,18 @@ static int take_group(Unit **left, int *n_left, Unit **group) {
     return n;
 }
 
+/* Has an earlier call, in whatever company, left what comes of the unit? The key is that of a call
+** with the unit alone, under a name that compile_one gives no source. */
+static bool is_kept(const Batch *b, Unit *u) {
+    if (b->images || compile_kept_folder() == NULL) return false;
+    gi_buf source = {0};
+    make_source(&u, 1, b->options, &u->includes, &source);
+    bool kept = compile_kept(b->compiler, source.data, source.len, "-kernel.cu", b->options,
+                             &u->key, u->out);
+    gi_buf_free(&source);
+    return kept;
+}
+
 bool compile_batch(Compiler *c, const CompileUnit *units, int n, const CompileOptions *options,
                    CompileResult *out, CompileImages *images, gi_err *err) {
     bool machine_code = strncmp(options->target, "sm_", 3) == 0;
@@ -689,17 +689,19 @@ bool compile_batch(Compiler *c, const CompileUnit *units, int n, const CompileOp
     Unit *all = gi_alloc((size_t)n * sizeof *all);
     Unit **left = gi_alloc((size_t)n * sizeof *left), **group = gi_alloc((size_t)n * sizeof *group);
     CompileResult *results = gi_alloc((size_t)n * sizeof *results);
-    int n_left = n;
+    int n_left = 0;
     bool done = true;
     for (int i = 0; i < n; i++) {
         all[i] = (Unit){.in = &units[i], .out = &results[i]};
-        read_unit(left[i] = &all[i]);
-        find_foreign(left[i]);
+        read_unit(&all[i]);
+        find_foreign(&all[i]);
         if (machine_code) shared_find(&all[i].source, units[i].names, &all[i].constants);
+        if (!is_kept(&b, &all[i])) left[n_left++] = &all[i];
     }
     while (done && n_left > 0) {
         int n_group = take_group(left, &n_left, group);
         done = compile_units(&b, group, n_group, 0);
+        for (int i = 0; done && i < n_group; i++) compile_keep(c, &group[i]->key, group[i]->out);
     }
     for (int i = 0; i < n; i++) {
         if (!done) compile_result_free(&results[i]);

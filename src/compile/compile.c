@@ -441,7 +441,7 @@ bool compile_kept(Compiler *c, const char *source, size_t len, const char *name,
     gi_buf_free(&given);
     free(text);
     if (!kept_read(key, out)) return false;
-    log_messages(out->log.len ? out->log.data : "", name, out);
+    log_messages(out->log.len ? out->log.data : "", name + (*name == '-'), out);
     return true;
 }
 

@@ -19,7 +19,7 @@ bool compile_behind(Compiler *c, const char *source, size_t len, const char *nam
 
 /* Is the result of compile_behind kept (kept.h)? Then fills *out with it. *key is for compile_keep,
 ** to be called with the result where it is not. What is kept is that of a source without headers
-** before it. */
+** before it. A name behind '-', which compile_one takes off its own, is that of a batch's unit. */
 bool compile_kept(Compiler *c, const char *source, size_t len, const char *name,
                   const CompileOptions *options, KeptKey *key, CompileResult *out);
 void compile_keep(const Compiler *c, const KeptKey *key, const CompileResult *r);

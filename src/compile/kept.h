@@ -11,8 +11,11 @@
 ** Nothing is kept where it is unknown what NVRTC reads: without Landlock (reach.h), with a macro in
 ** place of a name or an unusual spelling, an absolute path or __has_include, a header that an
 ** option puts before the source, a folder of more than KEPT_MOST entries, or more than KEPT_READ
-** bytes of headers; nor where a text speaks of the time. PTX names the current folder in its lines
-** .file: an entry does for every folder.
+** bytes of headers; nor where a text speaks of the time or counts (__COUNTER__). PTX names the
+** current folder in its lines .file: an entry does for every folder.
+**
+** Of a batch each unit has an entry: whatever company it has in a later batch, it is not compiled
+** again.
 **
 ** Limits: what compiles can write there, so the folder is for sources that its user trusts. Only
 ** NVRTC's part is spared: what is made of its answer is done anew.

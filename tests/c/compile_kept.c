@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -113,30 +114,53 @@ static void test_kept(void) {
     ok(chdir(temporary) == 0, "back");
 }
 
-static void test_batch(void) {
-    static const char *const names[] = {"kernel", NULL};
-    static const char one[] = KERNEL("p[0] = 11;"), two[] = KERNEL("p[0] = 12; int unused;");
-    const CompileUnit units[] = {{one, sizeof one - 1, names, "kernel"},
-                                 {two, sizeof two - 1, names, "kernel"}};
-    CompileOptions o = {.target = "compute_80", .line_info = true};
-    CompileResult all[3][2] = {{{0}}};
+static bool same_result(const CompileResult *a, const CompileResult *b) {
+    bool equal = same(&a->code, &b->code) && same(&a->log, &b->log) && a->ok == b->ok &&
+                 a->n_messages == b->n_messages;
+    for (int i = 0; equal && i < a->n_messages; i++)
+        equal = a->messages[i].line == b->messages[i].line;
+    return equal;
+}
+
+static const char *const batch_names[] = {"kernel", NULL};
+
+static CompileUnit unit(const char *source) {
+    return (CompileUnit){source, strlen(source), batch_names, "kernel"};
+}
+
+/* Compiles two units with what is kept and without; that keeps `added` entries. */
+static void batch_is(const char *a, const char *b, int added, const char *what) {
+    const CompileUnit units[] = {unit(a), unit(b)};
+    const CompileOptions o = {.target = "compute_80", .line_info = true};
+    CompileResult all[2][2] = {{{0}}};
     gi_err err;
-    for (int i = 0; i < 3; i++) {
-        if (i == 2) unsetenv("GILUA_COMPILED");
-        const int before = entries(NULL);
-        ok(compile_batch(compiler, units, 2, &o, all[i], NULL, &err), "a batch");
-        is_int(entries(NULL) - before, i == 0, "is kept, once");
+    const int before = entries(NULL);
+    for (int i = 0; i < 2; i++) {
+        if (i == 1) unsetenv("GILUA_COMPILED");
+        ok(compile_batch(compiler, units, 2, &o, all[i], NULL, &err), "a batch of %s", what);
+        is_int(entries(NULL) - before, added, "new entries");
     }
     setenv("GILUA_COMPILED", kept, 1);
-    for (int i = 0; i < 2; i++)
-        for (int k = 0; k < 2; k++)
-            ok(same(&all[i][k].code, &all[2][k].code) && same(&all[i][k].log, &all[2][k].log) &&
-                   all[i][k].n_messages == all[2][k].n_messages,
-               "the same comes of unit %d", k);
-    for (int i = 0; i < 6; i++) compile_result_free(&all[i / 2][i % 2]);
-    o.target = "sm_80";
-    const int before = entries(NULL);
+    for (int k = 0; k < 2; k++) {
+        ok(same_result(&all[0][k], &all[1][k]), "the same comes of unit %d", k);
+        compile_result_free(&all[0][k]);
+        compile_result_free(&all[1][k]);
+    }
+}
+
+static void test_batch(void) {
+    static const char one[] = KERNEL("p[0] = 11;"), two[] = KERNEL("p[0] = 12; int unused;"),
+                      wrong[] = KERNEL("p[0] = none;");
+    batch_is(one, two, 2, "two units");
+    batch_is(one, two, 0, "the same");
+    batch_is(two, one, 0, "the same in another order");
+    batch_is(wrong, one, 1, "one of them, and another");
+    batch_is(two, wrong, 0, "units that met others");
+    batch_is(KERNEL("p[0] = __COUNTER__;"), one, 0, "one that counts");
+    const CompileOptions o = {.target = "sm_80", .line_info = true};
     CompileResult r = {0};
+    gi_err err;
+    const int before = entries(NULL);
     ok(compile_one(compiler, one, sizeof one - 1, "kernel.cu", &o, &r, &err), "machine code");
     is_int(entries(NULL), before, "is not kept");
     compile_result_free(&r);
