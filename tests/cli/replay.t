@@ -9,7 +9,7 @@ best() { "$GILUA" -e 'local gi = require "gilua"
   print(gi.json.number(r.speedup), r.best.genome)'; }
 
 cp -r "$TOP/kernels/reduction" mine
-"$GILUA" evolve mine --population 16 --generations 5 --seed 3 --weak-data --out own --quiet
+"$GILUA" evolve mine --population 10 --generations 3 --seed 3 --weak-data --out own --quiet
 "$GILUA" evolve mine --population 2 --generations 1 --seed 3 --weak-data --out nothing --quiet
 "$GILUA" "$TOP/experiments/quickstart.lua" --side 20 --population 16 --generations 4 --out quick --quiet
 rm -rf mine
