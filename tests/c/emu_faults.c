@@ -363,7 +363,7 @@ static void test_shadows(void) {
     static const char begin[] = ".shared .align 4 .b8 s[64];", zero[] =
         "mov.u64 %l1, s;\nmov.u32 %a1, 0;\nst.shared.u32 [%l1], %a1;\nbar.sync 0;\n";
 #define SWAP "atom.shared.cas.b32 %a3, [%l1], %a2, %a4;"
-    char expected[400], other[400], plain[400];
+    char expected[400], other[400], plain[400], stored_in[400];
     snprintf(expected, sizeof expected, "%s%s", zero,
              "ld.shared.u32 %a1, [%l1];\nmov.u32 %a2, %a1;\nadd.u32 %a4, %a2, 1;\n" SWAP);
     snprintf(other, sizeof other, "%s%s", zero,
@@ -371,11 +371,15 @@ static void test_shadows(void) {
     snprintf(plain, sizeof plain, "%s%s", zero,
              "ld.shared.u32 %a2, [%l1];\nadd.u32 %a4, %a2, %a0;\n" SWAP
              "\nadd.u32 %a4, %a0, 9;\n" LOC "st.shared.u32 [%l1], %a4;" HERE);
+    snprintf(stored_in, sizeof stored_in, "%s%s", zero,
+             "mov.u32 %a2, 0;\nld.shared.u32 %a4, [%l1];\n" LOC SWAP HERE);
+    Fault put_in = {"what a compare-and-swap stores", begin, stored_in, EMU_RACE, {"shared"}};
     Fault swap = {"what a compare-and-swap expects is read", begin, expected, EMU_OK, {NULL}};
     Fault elsewhere = {"what it does not expect", begin, other, EMU_RACE, {"shared"}};
     Fault stored = {"a swap and a plain write", begin, plain, EMU_RACE, {"shared"}};
     Options two_warps = {.grid = 2, .block = 64, .races = true};
     expect(&swap, &two_warps);
+    expect(&put_in, &two_warps);
     expect(&elsewhere, &two_warps);
     expect(&stored, &two_warps);
     expect(&race, &two_warps);
