@@ -11,7 +11,8 @@ typedef struct AtomPlace {
 static inline bool atom_place(const Machine *m, const Warp *w, const AtomForm *f,
                               const uint64_t *at, AtomPlace *to) {
     uint64_t first = at[__builtin_ctz(w->active)], size = m->shared_bytes, bad = 0;
-    bool shared = f->space == PTX_SHARED || first >> ID_SHIFT == ID_SHARED;
+    bool shared = f->space == PTX_SHARED ||
+                  (f->space == PTX_GENERIC && first >> ID_SHIFT == ID_SHARED);
     *to = (AtomPlace){m->shared, f->space == PTX_SHARED ? 0 : WINDOW(ID_SHARED), NULL};
     if (m->shadow) return false;
     if (!shared) {

@@ -201,6 +201,8 @@ static const struct {
                             "setp.ne.s32 p, %r15, 1;\n@p trap;\n",
      NULL},
 
+    {"an atomic of global memory at a shared address",
+     SHARED("%rd10") "atom.global.add.u32 %r8, [%rd10], 1;\n", "out-of-bounds write of 4 bytes"},
     {"the gap below a function's frame", MOVE("%rd10", "8") AT MOVE("%rd10", "12") AT, NULL},
     {"behind a function's frame", MOVE("%rd10", "16") AT, "out-of-bounds"},
     {"the gap below an array of no bytes",
