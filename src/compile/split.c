@@ -14,13 +14,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Items that need each other in a row: more are no compiler's, and their text does not load. */
+enum { MOST_DEEP = 10000 };
+
 typedef struct Item {
     const char *text;
     size_t len;
     const char *name; /* name_len bytes */
     size_t name_len;
     int unit;    /* -1: of no unit */
-    int sent_to; /* the last unit that it was written to */
+    int next;    /* of the first of its name: the first of another in its bucket; 0: none */
+    int same;    /* the next item of no unit and of its name, from 1 on; 0: none */
+    int left;    /* of the first of its name: the next that may not be in unit `left_of` yet */
+    int left_of;
 } Item;
 
 typedef struct Module {
@@ -28,8 +34,8 @@ typedef struct Module {
     gi_buf header; /* .version, .target, .address_size */
     Item *items;
     int n, cap;
-    int *shared; /* the items of no unit */
-    int n_shared, cap_shared;
+    int *bucket; /* by the hash of names: a first item of no unit, from 1 on; 0: none */
+    uint64_t n_buckets; /* a power of two */
     int *file_unit; /* of .file number i: its unit, or -1 */
     int n_files, cap_files;
 } Module;
@@ -42,8 +48,8 @@ static const char *const series_prefix[N_SERIES] = {
 };
 
 typedef struct Series {
-    int *seen; /* seen[i]: the compiler's number for our number i */
-    int n, cap;
+    int *ours; /* of the compiler's number, which is -1 where it writes none: ours, from 1 on */
+    int n, cap, count;
 } Series;
 
 typedef struct Writer { /* one unit being written */
@@ -211,14 +217,10 @@ static void find_name(Item *item) {
 }
 
 static void add_item(Module *m, const char *p, const char *end) {
-    Item item = {.text = p, .len = (size_t)(end - p), .sent_to = -1};
+    Item item = {.text = p, .len = (size_t)(end - p), .left_of = -1};
     find_name(&item);
     item.unit = find_tag(item.name, item.name_len);
     gi_grow(m->items, m->n, m->cap);
-    if (item.unit < 0) {
-        gi_grow(m->shared, m->n_shared, m->cap_shared);
-        m->shared[m->n_shared++] = m->n;
-    }
     m->items[m->n++] = item;
 }
 
@@ -235,6 +237,32 @@ static void add_file(Module *m, const char *p, const char *end) {
     if (number >= 0) m->file_unit[number] = find_tag(p, (size_t)(end - p));
 }
 
+static bool names_item(const Item *item, const char *name, size_t len) {
+    return item->name_len == len && memcmp(item->name, name, len) == 0;
+}
+
+/* Where the first item of no unit and of a name stands, or would stand, in its bucket. */
+static int *place_of(const Module *m, const char *name, size_t len) {
+    int *place = &m->bucket[gi_hash(name, len, 0) & (m->n_buckets - 1)];
+    while (*place && !names_item(&m->items[*place - 1], name, len))
+        place = &m->items[*place - 1].next;
+    return place;
+}
+
+/* The items of no unit by their names, those of one name in the order of the text. */
+static void find_shared(Module *m) {
+    for (m->n_buckets = 1; m->n_buckets < (uint64_t)m->n; m->n_buckets *= 2) {}
+    m->bucket = gi_alloc(m->n_buckets * sizeof *m->bucket);
+    for (int i = m->n - 1; i >= 0; i--) {
+        Item *item = &m->items[i];
+        if (item->unit >= 0) continue;
+        int *place = place_of(m, item->name, item->name_len);
+        item->same = *place;
+        item->next = *place ? m->items[*place - 1].next : 0;
+        *place = i + 1;
+    }
+}
+
 static bool is_header(const char *p, const char *end) {
     return at(p, end, ".version") || at(p, end, ".target") || at(p, end, ".address_size");
 }
@@ -243,27 +271,26 @@ static void read_module(Module *m, const char *ptx, size_t len) {
     normalise_module_names(ptx, len, &m->text);
     const char *end = m->text.data + m->text.len;
     for (const char *p = skip_blank(m->text.data, end); p < end; p = skip_blank(p, end)) {
-        const char *next = skip_line(p, end);
-        if (is_header(p, end)) {
-            gi_buf_add(&m->header, p, (size_t)(next - p));
-        } else if (at(p, end, ".file")) {
-            add_file(m, p, next);
-        } else {
-            next = item_end(p, end);
-            if (!at(p, end, ".section")) add_item(m, p, next);
-        }
+        bool is_line = is_header(p, end), is_file = at(p, end, ".file");
+        const char *next = is_line || is_file ? skip_line(p, end) : item_end(p, end);
+        if (is_line) gi_buf_add(&m->header, p, (size_t)(next - p));
+        else if (is_file) add_file(m, p, next);
+        else if (!at(p, end, ".section")) add_item(m, p, next);
         p = next;
     }
+    find_shared(m);
 }
 
 /* --- writing a unit */
 
 static int renumber(Series *s, int number) {
-    for (int i = 0; i < s->n; i++)
-        if (s->seen[i] == number) return i;
-    gi_grow(s->seen, s->n, s->cap);
-    s->seen[s->n] = number;
-    return s->n++;
+    while (s->n <= number + 1) {
+        gi_grow(s->ours, s->n, s->cap);
+        s->ours[s->n++] = 0;
+    }
+    int *ours = &s->ours[number + 1];
+    if (*ours == 0) *ours = ++s->count;
+    return *ours - 1;
 }
 
 /* Writes the name [p, end), without tags, with module-wide numbers made the unit's own. */
@@ -275,6 +302,7 @@ static void write_name(Writer *w, const char *p, const char *end) {
         if (strcmp(series_prefix[i], "$str") == 0 && rest < end && *rest == '$') rest++;
         int number = read_number(&rest, end, 9);
         if (rest < end && i != N_BLOCK) break; /* merely begins like one of these */
+        if ((size_t)(number + 1) > w->module->text.len) break; /* so far no compiler counts there */
         gi_buf_addf(w->out, "%s%d%.*s", series_prefix[i], renumber(&w->series[i], number),
                     (int)(end - rest), rest);
         return;
@@ -357,13 +385,26 @@ static void write_item(Writer *w, const Item *item) {
     }
 }
 
-static bool names_item(const Item *item, const char *name, size_t len) {
-    return item->name_len == len && memcmp(item->name, name, len) == 0;
+static void write_needed(Writer *w, Module *m, const Item *item, int depth);
+
+/* Writes the items of no unit and of a name that are not in the unit yet. */
+static void write_named(Writer *w, Module *m, const char *name, size_t len, int depth) {
+    int first = *place_of(m, name, len);
+    if (first == 0) return;
+    Item *head = &m->items[first - 1];
+    if (head->left_of != w->unit) head->left = first, head->left_of = w->unit;
+    while (head->left > 0) {
+        Item *needed = &m->items[head->left - 1];
+        head->left = needed->same;
+        write_needed(w, m, needed, depth);
+        write_item(w, needed);
+    }
 }
 
 /* Writes the items of no unit that item refers to, those that they refer to first. */
-static void write_needed(Writer *w, Module *m, const Item *item) {
+static void write_needed(Writer *w, Module *m, const Item *item, int depth) {
     const char *p = item->text, *end = p + item->len;
+    if (depth > MOST_DEEP) return;
     while (p < end) {
         if (!is_name_start(*p)) {
             p = isdigit((unsigned char)*p) ? skip_name(p, end) : p + 1;
@@ -371,14 +412,7 @@ static void write_needed(Writer *w, Module *m, const Item *item) {
         }
         const char *name = p;
         p = skip_name(p, end);
-        for (int i = 0; i < m->n_shared; i++) {
-            Item *needed = &m->items[m->shared[i]];
-            if (needed->sent_to == w->unit || needed == item) continue;
-            if (!names_item(needed, name, (size_t)(p - name))) continue;
-            needed->sent_to = w->unit;
-            write_needed(w, m, needed);
-            write_item(w, needed);
-        }
+        write_named(w, m, name, (size_t)(p - name), depth + 1);
     }
 }
 
@@ -387,11 +421,11 @@ static void write_unit(Module *m, int unit, gi_buf *out) {
     gi_buf_add(out, m->header.data, m->header.len);
     for (int i = 0; i < m->n; i++) {
         if (m->items[i].unit != unit) continue;
-        write_needed(&w, m, &m->items[i]);
+        write_needed(&w, m, &m->items[i], 0);
         write_item(&w, &m->items[i]);
     }
     if (w.has_lines) gi_buf_adds(out, ".file 1 \"kernel.cu\"\n");
-    for (int i = 0; i < N_SERIES; i++) free(w.series[i].seen);
+    for (int i = 0; i < N_SERIES; i++) free(w.series[i].ours);
 }
 
 void split_ptx(const char *ptx, size_t len, int n, gi_buf *const *out) {
@@ -401,6 +435,6 @@ void split_ptx(const char *ptx, size_t len, int n, gi_buf *const *out) {
     gi_buf_free(&m.text);
     gi_buf_free(&m.header);
     free(m.items);
-    free(m.shared);
+    free(m.bucket);
     free(m.file_unit);
 }
