@@ -581,9 +581,10 @@ static void push_match(lua_State *L, const Source *s, const SourceMatch *m) {
     set_flag(L, "header", source_in_header(s, m->node));
     for (int i = 0; i < m->n; i++) {
         int node = m->part[i].node, n = 0;
+        SourceRole role = node < 0 ? ROLE_NONE : s->node[node].role;
         if (m->part[i].name[1] == '$') {
             lua_newtable(L);
-            for (int c = node; c >= 0 && s->node[c].role == s->node[node].role; c = s->node[c].next) {
+            for (int c = node; c >= 0 && s->node[c].role == role; c = s->node[c].next) {
                 push_part(L, s, c);
                 lua_rawseti(L, -2, ++n);
             }
@@ -665,8 +666,8 @@ void bind_source(lua_State *L) {
          "The names that the text declares as types: the words that one stands for, or { open, "
          "close } of its braces, or true."},
         {"classes", classes, "source:classes() -> list",
-         "Structs, classes and unions: { node, tag, at (its token), name, first, last, open, close, "
-         "and a list of what is in it: { node, kind, first, last, declared } }."},
+         "Structs, classes and unions: { node, tag, at (its token), name, first, last, open, "
+         "close, and a list of what is in it: { node, kind, first, last, declared } }."},
         {"find", find, "source:find(pattern) -> list",
          "The places that a pattern of C++ describes, each { kind, first, last, token, header, "
          "NAME = { kind, first, last, token, open, close }, … }: `$NAME` stands for an expression "

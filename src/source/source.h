@@ -87,8 +87,8 @@ typedef enum SourceKind {
                       words [open, close] */
     SRC_EMPTY,
     SRC_DIRECTIVE,
-    SRC_UNKNOWN,   /* nothing is known of it; `why`. Expressions, blocks and types that are understood
-                      within a statement are below it, without a role */
+    SRC_UNKNOWN,   /* nothing is known of it; `why`. Pieces that are understood are below it, without
+                      a role */
     /* names, and what holds them */
     SRC_DECLARED,  /* EXTENTs, INIT, a function's PARAMs; see SourceDecl */
     SRC_FUNCTION,  /* TPARAMs, PARAMs, BODY; `token` is its name */
@@ -116,8 +116,8 @@ typedef struct SourceNode {
     int token;        /* a name or an operator, see SourceKind; -1 */
     int open, close;  /* template arguments, a type, the parentheses of a header; -1 */
     int semi1, semi2; /* the ';' of a for's header; an if: semi1 is its `else`; a function: semi1
-                         is the '{' of its body; a class: semi1 is its `struct`; a whole expression: the numbers of its nodes are
-                         [semi1, semi2); -1 */
+                         is the '{' of its body; a class: semi1 is its `struct`; a
+                         whole expression: the numbers of its nodes are [semi1, semi2); -1 */
     int parent, child, tail, next; /* -1: none */
     int decl;         /* SRC_DECLARED: its number; -1 */
     bool makes;
