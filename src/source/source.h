@@ -87,7 +87,7 @@ typedef enum SourceKind {
                       words [open, close] */
     SRC_EMPTY,
     SRC_DIRECTIVE,
-    SRC_UNKNOWN,   /* nothing is known of it; `why`. Pieces that are understood are below it, without
+    SRC_UNKNOWN,   /* nothing is known of it; `why`. Pieces that are understood are below, without
                       a role */
     /* names, and what holds them */
     SRC_DECLARED,  /* EXTENTs, INIT, a function's PARAMs; see SourceDecl */
