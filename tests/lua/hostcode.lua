@@ -73,7 +73,7 @@ tap.case("every way to declare a number", function()
   for _, form in ipairs { "int z(int n);", "int z(unsigned, float);", "int z(const float *x);",
                           "int z();", "dim3 z(5);", "std::vector<int> z(5);", "run(z, 5);",
                           "enum E z;", "int z(a, b);", "int z[2] = {5};", "int z[] = {5};",
-                          "std::vector<int> z{5};", "if (int z = 5) f();",
+                          "std::vector<int> z{5};", "void g() { if (int z = 5) f(); }",
                           "auto z = [] { 5; };" } do
     tap.is(value(form, "z"), nil, form .. " gives it no number")
   end
@@ -117,6 +117,10 @@ tap.case("what is counted up before a launch is not 0", function()
   tap.is(host:value "k", 0, "what a loop counts with")
   tap.is(host:value "c", 3, "what began with more")
   tap.is(host:value "later", 0, "what is counted after the launch")
+  host = gi.hostcode.read "void f() { int i = 0, m = 0; for (i = 3; i < 9; i++) g(); m = 4; }"
+  tap.is(host:value "10 * m + i", 40, "what another loop counts from is no value")
+  host = gi.hostcode.read "void f() { dim3 g(2); g.x = 5; k<<<g, 1>>>(x); }"
+  tap.is(host:value "x", nil, "a side of a dim3 is no variable")
   host = gi.hostcode.read([[
     void f() {
       double norm = 0.0, zero = 0;
@@ -442,6 +446,12 @@ tap.case("functions that launch with variables of the same names", function()
     void b(float *x) { const int n{4096}; auto t = 512; two<<<n / t, t>>>(x); }]], "one", "two"),
     "10x1x1 64x1x1 nil, 8x1x1 512x1x1 nil", "numbers in brackets")
   tap.is(shapes([[
+    void a(float *x) { dim3 t(8); t.y = 4; one<<<2, t>>>(x); }
+    void b(float *x) { dim3 t(3, 3); two<<<2, t>>>(x); }]], "one"),
+    "2x1x1 8x4x1 nil", "one side set")
+  tap.is(shapes("void a(int many) {\n#define GO one<<<many, 32>>>(x)\n  GO;\n}\nvoid b() { a(7); }",
+    "one"), "7x1x1 32x1x1 nil", "in a macro of the function")
+  tap.is(shapes([[
     const int n = 1000;
     void a(float *x) {
       dim3 threads(64, 2); dim3 blocks((n + threads.x - 1) / threads.x, n / threads.y);
@@ -541,6 +551,8 @@ tap.case("declarations in other words", function()
     local one = gi.hostcode.read(("struct %s { %s };"):format(name, members))
     tap.is(one:fields(name), nil, "not plain, or not known: " .. members)
   end
+  local packed = gi.hostcode.read "struct __attribute__((packed)) P { char c; int n; };"
+  tap.is(packed:fields "P", nil, "nor what an attribute lays out")
   local more = gi.hostcode.read "struct A { char c; }; struct B : A { int n; }; union C { int n; };"
   tap.is(more:fields "B" or more:fields "C", nil, "nor what has others before or beside it")
   texts = {}

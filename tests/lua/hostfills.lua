@@ -71,6 +71,8 @@ tap.case("whose it is", function()
     is("  a[i] = rand() % 9;\n  cudaMemcpy(d, " .. pointer .. ", n, cudaMemcpyHostToDevice);\n",
       pointer ~= "std::data" and "{ 0, 8 }" or nil, pointer)
   end
+  is("  p.a[i] = rand() % 9;\n  cudaMemcpy(d, p, n, cudaMemcpyHostToDevice);\n", nil,
+    "nor that of an array of structs")
   is("  a[i][j] = rand() % 9;\n" .. copy, "{ 0, 8 }", "of rows")
   is("  p.a[i] = rand() % 9;\n  q->a[i] = rand() % 9;\n" .. copy, nil, "not a struct's member")
   is("  a[i] = 2 + rand() % 2;\n  a[j] = 8 + rand() % 2;\n" .. copy, "{ 2, 9 }", "of both halves")

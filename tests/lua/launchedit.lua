@@ -120,6 +120,8 @@ tap.case("launches by calls", function()
 end)
 
 tap.case("what is left to a person", function()
+  local far = "void f() { void *l[] = { &x }; } void g() { cudaLaunchKernel(k, n, b, l, 0, 0); }"
+  tap.is(edited(far, "grid.x*2"), far .. " 0 1", "arguments of another function's list")
   for _, text in ipairs { "k<<<g, new T>>>(a);", "k<T<2>><<<g, throw 3>>>(a);", "f(k<<<g>>>);" } do
     tap.is(edited(text, "grid.x*2"), text .. " 0 1", "one that is not understood: " .. text)
   end

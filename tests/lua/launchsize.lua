@@ -81,6 +81,20 @@ tap.case("definitions that the launches alone see", function()
     FUNCTION:format(two:format(511, 512, 512, 512)) .. " 2 0", "which two launches share")
 end)
 
+tap.case("declarations in other words", function()
+  for _, before in ipairs { "const int T(%d);\n", "constexpr auto T{%d};\n",
+    "enum { A, T = %d };\n",
+    "namespace n { [[maybe_unused]] static const unsigned T = {%d}; }\n" } do
+    local body = "k<<<(n + T - 1) / T, T>>>(x, n);"
+    is(body, body, nil, nil, { before:format(256), before:format(512) })
+  end
+  is("int T(256); k<<<9, T>>>(x, n); }\nvoid g(int m) { long T{m}; use(T);",
+    "int T(512); k<<<5, T>>>(x, n); }\nvoid g(int m) { long T{m}; use(T);")
+  is("int t = 256; dim3 b(t); k<<<(n + 255) / 256, b>>>(x, n); }\nvoid g() { float b = 3; use(b);",
+    "int t = 512; dim3 b(t); k<<<(n + 511) / 512, b>>>(x, n); }\nvoid g() { float b = 3; use(b);")
+  is("int m = 256, &T = m; k<<<8, T>>>(x, n);", "int m = 256, &T = m; k<<<4, 512>>>(x, n);")
+end)
+
 tap.case("a definition that another launch of the kernel divides by otherwise", function()
   local text = FUNCTION:format "const int T = 256; k<<<%s>>>(x, n); k<<<%s>>>(x, h);"
   tap.is(edited(text:format("(n + T - 1) / T, T", "h / T, T")),

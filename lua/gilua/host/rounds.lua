@@ -47,7 +47,7 @@ end
 function M.around(code, i)
   local list, loop = {}, code_of.around(code.loops, i)
   while loop and #list < MOST_LOOPS do
-    if i > loop.body.first then list[#list + 1] = round_of(code, loop) end
+    list[#list + 1] = round_of(code, loop)
     loop = loop.outer
   end
   return list
