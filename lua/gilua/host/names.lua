@@ -86,9 +86,7 @@ local function read_value(self, code, d, type, body)
   local is_plain = is_set and not is_list
   if is_plain then assign(self, d.name, text, d.within == "for")
   elseif is_number or is_list and not is_set then M.define(self, d.name, text) end
-  if type ~= "dim3" and (is_plain or is_number) then
-    locals.note(body, d.name, text, d.pointer == 0)
-  end
+  if is_plain or is_number then locals.note(body, d.name, text, d.pointer == 0) end
 end
 
 --- Reads what declares a name.
