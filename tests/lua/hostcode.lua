@@ -3,6 +3,7 @@
 package.path = "tests/lua/?.lua;lua/?.lua;" .. package.path
 local tap = require "tap"
 local gi = require "gilua"
+local memory = require "gilua.host.memory"
 
 local function value(code, text)
   return gi.hostcode.read(code):value(text)
@@ -590,6 +591,27 @@ tap.case("memory", function()
   tap.is(bytes "e", nil, "known at run time")
   tap.is(bytes "list[1]", 12, "an element of a list")
   tap.is(host:allocation "f", nil, "not asked for")
+end)
+
+tap.case("memory that two arguments may be", function()
+  local function shared(code)
+    local host = gi.hostcode.read("void f(float *a, float *b) {\n" .. code .. "\n}")
+    local launch = host:launch "k"
+    local roots = {}
+    for i, text in ipairs(launch.args) do roots[i] = memory.of(host, text, launch.body) end
+    return memory.common(host, roots[1], roots[2])
+  end
+  for code, want in pairs {
+    ["k<<<1, 2>>>(a, b);"] = "apart", ["float *c(a + 1); k<<<1, 2>>>(a, c);"] = "a",
+    ["auto c{&a[3]}; k<<<1, 2>>>(a, c);"] = "a", ["float *&c = b; c = a; k<<<1, 2>>>(a, c);"] = "a",
+    ["float *two[] = {a, b}; k<<<1, 2>>>(a, two[0]);"] = "a",
+    ["float *two[2]{a, b}; k<<<1, 2>>>(a, two[1]);"] = "apart",
+    ["std::vector<float *> two = {b, a}; k<<<1, 2>>>(a, two[i]);"] = "a",
+    ["float *c; if ((c = a)) k<<<1, 2>>>(a, c);"] = "a",
+    ["float *c = b; ODD(3) c = a; k<<<1, 2>>>(a, c);"] = "a",
+    ["for (float *c = a; c; c = 0) k<<<1, 2>>>(a, c);"] = "a" } do
+    tap.is(shared(code) or "apart", want, code)
+  end
 end)
 
 tap.case("__constant__ variables", function()

@@ -70,13 +70,25 @@ function M.read_assignment(self, code, m, body)
   if path and not swaps(code.t, m.token) then give(self, path, text, body) end
 end
 
---- Reads `type *name = value`, `type *name(value)` and `type *name{value}`.
+-- `type *name[] = { a, b };`, `vector<type *> name{a, b};`: `name[0]` is a, `name[i]` any of them.
+local function read_list(self, code, d, body)
+  local open = code.t:find(d.init_at, "{")
+  local has_pointers = #d.extents > 0 and d.pointer > 0 or d.type:find "%*"
+  if not has_pointers or not open or code.t:match(open) ~= d.last then return end
+  for k, text in ipairs(csource.parts(code.t, open + 1, d.last - 1)) do
+    give(self, ("%s[%d]"):format(d.name, k - 1), text, body)
+    give(self, d.name .. "[]", text, body)
+  end
+end
+
+--- Reads `type *name = value`, `type *name(value)` and `type *name{value}`, or a list of these.
 ---@param self HostCode
 ---@param code HostText
 ---@param d table of source:declarations
 ---@param body? HostFunction
 function M.read_declared(self, code, d, body)
   local text, is_set = code_of.value(code, d), code.t[d.init_at] == "="
+  read_list(self, code, d, body)
   local may_lead = is_set or body and (d.pointer > 0 or d.reference or d.type == "auto")
   if text and may_lead and not (is_set and swaps(code.t, d.init_at)) then
     give(self, d.name, text, body)
@@ -175,7 +187,9 @@ local function add_path(self, path, body, found, depth, seen)
   if seen[key] or depth > MOST_DEPTH then return end
   seen[key] = true
   local before, k = #found, parameter(body, path)
-  for _, one in ipairs(origins_of(self, path, body)) do
+  local origins = origins_of(self, path, body)
+  if #origins == 0 then origins = origins_of(self, path:gsub("%[[^%]]*%]$", "[]"), body) end
+  for _, one in ipairs(origins) do
     roots_of(self, one.text, one.body, found, depth + 1, seen)
   end
   for _, call in ipairs(k and self.calls[body.name] or {}) do
