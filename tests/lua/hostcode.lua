@@ -218,6 +218,15 @@ tap.case("a template whose parameters have defaults", function()
   tap.is(table.concat(list, "|") .. #notes, "float|int0", "what nobody gives is that")
 end)
 
+tap.case("a default that ends nowhere near is none", function()
+  local host = gi.hostcode.read([[
+    template <class T, bool F = A && B> void run(T *x) { k<T, F><<<1, 2>>>(x); }
+    int main() { int *x; run(x); }
+  ]])
+  tap.is(table.concat(host:launch("k").template, "|"), "T|F", "the launch is read")
+  tap.is(host:launch("k").body.defaults.F, nil, "without it")
+end)
+
 tap.case("numbers of a template that nothing says", function()
   local notes, parameters = {}, {}
   for i, name in ipairs { "kBlockDimX", "kBlockDimY", "threads" } do

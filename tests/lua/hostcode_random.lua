@@ -9,7 +9,9 @@ local SEED = math.tointeger(tonumber(arg and arg[1])) or 1
 local TEXTS = 1500
 local WITH_BRANCHES = 100 -- every so many-th: the compiler is asked
 
-local WORDS = { "\n", "\n#define MAX(a, b) ", "\n#define N ", "\n#include <x.h>\n", "\\\n" }
+local WORDS = { "\n", "\n#define MAX(a, b) ", "\n#define N ", "\n#include <x.h>\n", "\\\n",
+  "template <int A = 3, bool F = A && B> void f(T *x) {", "struct alignas(8) S : T {", "enum { e,",
+  "cudaLaunchKernel(", "cudaLaunchKernelEx(&c, k," }
 for word in ([[( ) [ ] { } < > << >> <<< >>> , ; = : ? :: . -> * & && + - / % ^ ~ ! == <= 1 2.5f
     0x1F /* */ 1'000 n k T int float unsigned long const struct typedef using dim3 __constant__
     __shared__

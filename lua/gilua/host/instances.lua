@@ -13,12 +13,13 @@ local MOST_WITHIN = 8 -- templates that call each other, types that stand for ot
 ---@param list table[] of source:functions
 function M.read_templates(one, list)
   local t = one.t
+  local close = list[1] and csource.angle_end(t, list[1].first - 1, true)
   one.index, one.defaults = #list > 0 and {} or nil, {}
   for k, param in ipairs(list) do
     local from = t[param.token + 1] == "=" and param.token + 2
-    local last = list[k + 1] and list[k + 1].first - 2
-      or from and csource.angle_end(t, t:find(list[1].first - 1, "<"), true) - 1
-    one.index[param.name], one.defaults[param.name] = k, from and t:text(from, last) or nil
+    local behind = list[k + 1] and list[k + 1].first - 1 or close
+    one.index[param.name] = k
+    one.defaults[param.name] = from and behind and t:text(from, behind - 1) or nil
   end
 end
 

@@ -41,11 +41,9 @@ end
 local function read_head(t, struct)
   local i = struct.at + 1
   while i < struct.open and t[i] ~= ":" do
-    if t[i + 1] == "(" and ALIGNMENTS[t[i]] then
-      struct.align = t:text(i + 2, t:match(i + 1) - 1)
-    elseif t[i + 1] == "(" then
-      struct.is_odd = true
-    end
+    local close = t[i + 1] == "(" and t:match(i + 1)
+    if close and ALIGNMENTS[t[i]] then struct.align = t:text(i + 2, close - 1)
+    elseif close then struct.is_odd = true end
     i = t[i] == "(" and t:match(i) or i
     i = i + 1
   end
