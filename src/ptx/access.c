@@ -17,8 +17,8 @@ enum { MOST_ROUNDS = 100 }; /* loops in loops need a few */
 #define WORDS    (((uint64_t)1 << PTX_WORDS) - 1)
 #define HALF     ((uint64_t)1 << 60) /* 32 bits from memory */
 #define OWN      ((uint64_t)1 << 61)
-#define VARIABLE ((uint64_t)1 << 62)
-#define UNKNOWN  ((uint64_t)1 << 63)
+#define VARIABLE PTX_FROM_VARIABLE
+#define UNKNOWN  PTX_FROM_UNKNOWN
 
 typedef struct Sources {
     const PtxFunc *f;
@@ -214,6 +214,26 @@ bool ptx_access(const PtxModule *m, const char *kernel, const char *own, PtxAcce
     for (int i = 0; i < f->n_code; i++) note_access(out, &s, &f->code[i]);
     free(s.of);
     return true;
+}
+
+/* What the addresses of an instruction's operands are made of, besides memory of the kernel's own. */
+static uint64_t sources_at(const Sources *s, const PtxInstr *in) {
+    uint64_t all = 0;
+    for (int a = 0; a < in->n_args && space_of(in) != PTX_PARAM; a++)
+        if (in->args[a].kind == PTX_OP_ADDR) all |= sources_of(s, &in->args[a]);
+    return all & (WORDS | VARIABLE | UNKNOWN);
+}
+
+PtxSources ptx_sources(const PtxFunc *f) {
+    Sources s = {.f = f, .of = gi_alloc((size_t)(f->n_regs + 1) * sizeof *s.of)};
+    PtxSources out = {.of = gi_alloc((size_t)(f->n_code + 1) * sizeof *out.of)};
+    bool is_whole = flow(&s);
+    for (int i = 0; i < f->n_code; i++)
+        out.of[i] = is_whole ? sources_at(&s, &f->code[i]) : UNKNOWN;
+    memcpy(out.word, s.word, sizeof out.word);
+    out.n_words = s.n_words;
+    free(s.of);
+    return out;
 }
 
 void ptx_access_free(PtxAccess *a) {

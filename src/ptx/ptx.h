@@ -301,6 +301,17 @@ typedef struct PtxAccess {
 ** such kernel. Else free it. */
 bool ptx_access(const PtxModule *m, const char *kernel, const char *own, PtxAccess *out);
 void ptx_access_free(PtxAccess *a);
+
+/* The same of each instruction of a kernel: what the addresses that it loads from, or stores to, are
+** made of. */
+#define PTX_FROM_VARIABLE ((uint64_t)1 << 62)
+#define PTX_FROM_UNKNOWN  ((uint64_t)1 << 63) /* a pointer that came from memory, too many words */
+typedef struct PtxSources {
+    uint64_t *of; /* by instruction: bit i: word[i] of the parameters; PTX_FROM_…; 0: no address */
+    uint32_t word[PTX_WORDS]; /* bytes, multiples of 8 */
+    int n_words;
+} PtxSources;
+PtxSources ptx_sources(const PtxFunc *f); /* free `of` */
 PtxLiveness *ptx_liveness(const PtxFunc *f, const PtxCfg *cfg);
 void ptx_liveness_free(PtxLiveness *l);
 

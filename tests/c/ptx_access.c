@@ -15,11 +15,9 @@ static void add_reached(gi_buf *out, const PtxReached *r) {
     if (r->variables) gi_buf_adds(out, " variables");
 }
 
-/* "reads 0 8, writes 16+24, unknown" of a kernel of four parameters with this body. */
-static void is_access(const char *body, const char *want, const char *what) {
-    gi_buf text = {0}, got = {0};
-    gi_err err = {.message = ""};
-    PtxAccess a;
+/* A kernel of four parameters with this body. */
+static PtxModule *kernel(const char *body, gi_err *err) {
+    gi_buf text = {0};
     gi_buf_adds(&text, PTX_HEAD ".global .u32 total;\n.global .u32 gilua_total;\n"
                                 ".const .u32 table[4];\n"
                                 ".visible .entry k(.param .u64 p, .param .u32 n, .param .u64 q, "
@@ -29,7 +27,17 @@ static void is_access(const char *body, const char *want, const char *what) {
                                 "ld.param.u64 %rd1, [p];\nld.param.u32 %r1, [n];\n"
                                 "ld.param.u64 %rd2, [q];\n");
     gi_buf_addf(&text, "%s\nret;\n}\n", body);
-    PtxModule *m = ptx_parse(text.data, text.len, &err);
+    PtxModule *m = ptx_parse(text.data, text.len, err);
+    gi_buf_free(&text);
+    return m;
+}
+
+/* "reads 0 8, writes 16+24, unknown" of that. */
+static void is_access(const char *body, const char *want, const char *what) {
+    gi_buf got = {0};
+    gi_err err = {.message = ""};
+    PtxAccess a;
+    PtxModule *m = kernel(body, &err);
     if (ok(m && ptx_access(m, "k", "gilua_", &a), "%s %s", what, err.message)) {
         gi_buf_adds(&got, "reads");
         add_reached(&got, &a.reads);
@@ -40,7 +48,43 @@ static void is_access(const char *body, const char *want, const char *what) {
         ptx_access_free(&a);
     }
     ptx_free(m);
-    gi_buf_free(&text), gi_buf_free(&got);
+    gi_buf_free(&got);
+}
+
+/* Of each instruction that has an address: "0+8 variable unknown -". */
+static void is_sources(const char *body, const char *want, const char *what) {
+    gi_buf got = {0};
+    gi_err err = {.message = ""};
+    PtxModule *m = kernel(body, &err);
+    if (!ok(m != NULL, "%s %s", what, err.message)) return;
+    const PtxFunc *f = ptx_find_func(m, "k");
+    PtxSources s = ptx_sources(f);
+    for (int i = 0; i < f->n_code; i++) {
+        if (s.of[i] == 0) continue;
+        size_t begins = got.len;
+        for (int k = 0; k < s.n_words; k++)
+            if (s.of[i] >> k & 1)
+                gi_buf_addf(&got, "%s%u", got.len > begins ? "+" : " ", s.word[k]);
+        if (s.of[i] & PTX_FROM_VARIABLE) gi_buf_adds(&got, " variable");
+        if (s.of[i] & PTX_FROM_UNKNOWN) gi_buf_adds(&got, " unknown");
+    }
+    is_str(got.len ? got.data : "", want, what);
+    free(s.of);
+    ptx_free(m);
+    gi_buf_free(&got);
+}
+
+static void test_sources(void) {
+    is_sources("mul.wide.s32 %rd3, %r1, 4; add.s64 %rd4, %rd3, %rd1;\n"
+               "ld.global.f32 %f1, [%rd2]; st.global.f32 [%rd4], %f1;",
+               " 16 0+8", "each its own");
+    is_sources("st.shared.u32 [own], %r1; ld.shared.u32 %r2, [own+4]; ld.const.u32 %r3, [table];",
+               "", "shared memory and constants are none");
+    is_sources("st.global.u32 [total], %r1; atom.global.add.u32 %r2, [%rd1], 1;", " variable 0",
+               "a variable, an atomic");
+    is_sources("ld.global.u64 %rd3, [%rd1]; st.global.u32 [%rd3], %r1;", " 0 unknown",
+               "a pointer from memory");
+    is_sources("cp.async.ca.shared.global [own], [%rd2], 4;", " 16", "an asynchronous copy");
 }
 
 static void test_parameters(void) {
@@ -115,6 +159,7 @@ static void test_unknown(void) {
 
 int main(void) {
     test_parameters();
+    test_sources();
     test_others();
     test_unknown();
     return tap_done();
