@@ -102,7 +102,7 @@ typedef struct BindLaunch {
 #define BIND_LAUNCH_FIELDS                                                                         \
     "kernel", "grid", "block", "shared", "args", "budget", "print", "count_uninitialised",         \
         "check_races", "benign_races", "max_faults", "backwards", "keep_variables", "cache",       \
-        "carveout", "timeout_s", "threads", "fill"
+        "carveout", "timeout_s", "threads", "meets", "fill"
 
 /* Fills *out from the table at index, whose keys the caller has checked; false: *err says why the
 ** kernel could not be asked for. */
@@ -127,6 +127,7 @@ void bind_push_samples(lua_State *L, const DeviceSamples *s);
 void bind_set_number(lua_State *L, const char *name, double value);
 void bind_set_count(lua_State *L, const char *name, uint64_t value);
 void bind_set_findings(lua_State *L, const char *name, const EmuFindings *found);
+void bind_set_meets(lua_State *L, const EmuMeets *meets);
 void bind_set_numbers(lua_State *L, const char *name, const double *values, int n);
 
 /* --- record.c: the kernels of a replay, as the field `kernels` of the table on top --- */

@@ -36,6 +36,35 @@ void bind_set_findings(lua_State *L, const char *name, const EmuFindings *list) 
     lua_setfield(L, -2, name);
 }
 
+/* Parameters from 1 on; variables are 0. */
+static void set_touch(lua_State *L, const char *name, const EmuTouch *t) {
+    lua_createtable(L, 0, 3);
+    bind_set_count(L, "source", (uint64_t)(t->source + 1));
+    bind_set_count(L, "line", (uint64_t)t->src_line);
+    lua_pushboolean(L, t->writes), lua_setfield(L, -2, "writes");
+    lua_setfield(L, -2, name);
+}
+
+/* Sets "meets" to the list; not where it is not all. */
+void bind_set_meets(lua_State *L, const EmuMeets *meets) {
+    static const char *const how[] = {"unknown", "any", "in order"};
+    if (!meets->is_whole) return;
+    lua_createtable(L, meets->n, 0);
+    for (int i = 0; i < meets->n; i++) {
+        const EmuMeet *one = &meets->at[i];
+        lua_createtable(L, 0, 7);
+        lua_pushstring(L, one->kernel), lua_setfield(L, -2, "kernel");
+        lua_pushstring(L, how[one->how]), lua_setfield(L, -2, "how");
+        if (one->how != EMU_MEETS_UNKNOWN) set_touch(L, "first", &one->then);
+        set_touch(L, "second", &one->now);
+        lua_pushboolean(L, one->by_one), lua_setfield(L, -2, "by_one");
+        set_point(L, "block", one->block);
+        set_point(L, "thread", one->thread);
+        lua_rawseti(L, -2, i + 1);
+    }
+    lua_setfield(L, -2, "meets");
+}
+
 void bind_push_work(lua_State *L, const EmuWork *work) {
     bind_set_number(L, "part_issue", work->part_issue);
     bind_set_number(L, "part_latency", work->part_latency);
@@ -70,6 +99,7 @@ void bind_push_measurement(lua_State *L, const Measurement *m) {
     }
     bind_set_findings(L, "warnings", &r->warnings);
     bind_set_findings(L, "faults", &r->faults);
+    bind_set_meets(L, &r->meets);
     if (m->status == STATUS_OK) return;
     lua_pushstring(L, m->message), lua_setfield(L, -2, "message");
     if (r->ptx_line == 0) return; /* a GPU does not say where */

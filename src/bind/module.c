@@ -126,7 +126,7 @@ void bind_module_class(lua_State *L) {
         {"launch", bind_module_launch,
          "module:launch{ kernel, grid, block, shared, args, fill, cache, carveout, timeout_s, "
          "budget, print, count_uninitialised, check_races, benign_races, max_faults, backwards, "
-         "threads, keep_variables } "
+         "threads, keep_variables, meets } "
          "-> measurement",
          "Runs a kernel, its device variables as the code or the host left them (keep_variables: "
          "as the launches before did) and the buffers in fill full of the sentinel; what it does "
@@ -134,6 +134,12 @@ void bind_module_class(lua_State *L) {
          "message, all of up to max_faults (1) faults in its faults, what is none in its warnings. "
          "backwards: on the virtual GPU the last block begins first. threads: there, how many "
          "cores may run blocks side by side (1); answers, faults and ticks are the same. "
+         "meets: there, of a launch with check_races = \"global\", the measurement's meets are "
+         "which pointers of the kernel led to one byte that one of them wrote: { kernel, how "
+         "(\"any\"; \"in order\": what the first wrote the second read or wrote over), first, "
+         "second (each { source, line, writes }; source: the parameter's number, 0 for "
+         "variables), by_one (thread), block, thread (of second) } each; how = \"unknown\": "
+         "second's address is not understood. None: not known. "
          "Device printf goes to io.write unless print is false (cuda: to stdout)."},
         {"time", bind_module_time,
          "module:time{ launch fields, min_samples, max_samples, warmup, rel_error, stop_above_ns, "

@@ -223,6 +223,7 @@ static void push_replayed(lua_State *L, const ReplayResult *r, const ReplayOptio
     bind_set_number(L, "energy_j", r->energy_j);
     bind_set_count(L, "warp_instructions", r->warp_instructions);
     bind_set_findings(L, "warnings", &r->warnings);
+    bind_set_meets(L, &r->meets);
     bind_push_kernels(L, r->kernels, r->n_kernels);
     push_reads(L, r);
     push_held(L, r, o->variables);
@@ -237,7 +238,8 @@ static int replay(lua_State *L) {
                                         "budget",      "backwards",   "count_uninitialised",
                                         "check_races", "benign_races",
                                         "memory_bytes", "shapes",      "turns",
-                                        "joins",       "touched",     NULL};
+                                        "joins",       "touched",     "meets",
+                                        NULL};
     static const char *const benign[] = {"warn", "refuse", NULL};
     const Recording *r = check_recording(L);
     EmuModel model = {0};
@@ -260,6 +262,7 @@ static int replay(lua_State *L) {
     o.memory_bytes = (uint64_t)bind_option_int(L, 3, "memory_bytes", 0);
     o.count_uninitialised = bind_option_bool(L, 3, "count_uninitialised", false);
     o.check_races = read_races(L, 3);
+    o.meets = bind_option_bool(L, 3, "meets", false);
     ReplayResult result;
     gi_err err;
     if (!replay_run(r, &o, &result, &err)) return bind_failed(L, &err);
@@ -288,14 +291,15 @@ void bind_record(lua_State *L) {
         {"replay", replay,
          "r:replay(model [, options]) -> { status, ticks, ns, energy_j, warp_instructions, "
          "part_launch, part_issue, part_latency, part_memory, least_memory, least_arithmetic, "
-         "kernels, reads, warnings, variables, message?, event? } | nil, message, code",
+         "kernels, reads, warnings, meets, variables, message?, event? } | nil, message, code",
          "Runs it again on the virtual GPU that the model describes. options: code = { [N] = PTX } "
          "in the place of modules, partial (what that has no kernel for runs as recorded), budget "
          "(warp instructions of all launches), memory_bytes (that it may take), backwards (of each "
          "the last block begins first), "
          "count_uninitialised, check_races (\"none\", \"shared\", \"global\"), benign_races "
-         "(\"warn\", \"refuse\"), shapes (bytes: x, y, z of the grid and of the block, of four "
-         "bytes each, for each launch; 0: as it was), joins (four bytes for each launch: it is "
+         "(\"warn\", \"refuse\"), meets (as of module:launch), "
+         "shapes (bytes: x, y, z of the grid and of the block, of four bytes each, for each "
+         "launch; 0: as it was), joins (four bytes for each launch: it is "
          "done with the next one, whose arguments begin at this byte, behind its own; 0: by "
          "itself), "
          "turns (of four bytes each, for each launch: "

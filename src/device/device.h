@@ -156,6 +156,7 @@ typedef struct DeviceLaunch {
     bool count_uninitialised;
     EmuRaces check_races;
     bool refuse_benign_races;
+    bool meets;
     bool backwards;
     int threads;
     void (*print)(void *user, const char *text, size_t len);

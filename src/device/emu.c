@@ -215,6 +215,7 @@ static EmuLaunch in_emu_words(const DeviceLaunch *l) {
                        .count_uninitialised = l->count_uninitialised,
                        .check_races = l->check_races,
                        .refuse_benign_races = l->refuse_benign_races,
+                       .meets = l->meets,
                        .backwards = l->backwards,
                        .threads = l->threads,
                        .interrupt = l->interrupt,

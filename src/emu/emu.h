@@ -96,6 +96,37 @@ typedef struct EmuFindings { /* in the order of their first occurrences */
     uint64_t left_out;   /* occurrences at instructions for which there was no room */
 } EmuFindings;
 
+/* Two sources of addresses that led to one byte, where one of the accesses wrote to it. A source is
+** a parameter of the kernel by its number, from 0, or all variables of the module. */
+enum { EMU_VARIABLES = -1, EMU_UNKNOWN = -2 };
+typedef enum EmuMeeting {
+    EMU_MEETS_UNKNOWN, /* `now`: an access by an address that is not understood */
+    EMU_MEETS,         /* the two touch one byte */
+    EMU_MEETS_IN_ORDER /* and what the first wrote the second reads, or writes over */
+} EmuMeeting;
+typedef struct EmuTouch {
+    int source, src_line; /* of one before that nobody remembers 0 */
+    bool writes;
+} EmuTouch;
+typedef struct EmuMeet { /* … of these lines, where it was seen first */
+    const char *kernel;  /* the module's */
+    EmuMeeting how;
+    EmuTouch then, now;
+    bool by_one;         /* thread */
+    unsigned block[3], thread[3]; /* of `now` */
+} EmuMeet;
+
+enum { EMU_MEETINGS = 32 };
+
+typedef struct EmuMeets {
+    EmuMeet at[EMU_MEETINGS];
+    int n;
+    bool is_whole; /* there are no others: the launch was watched, and there was room */
+} EmuMeets;
+
+/* Adds what another launch found; kernel: outlives them. */
+void emu_meets_add(EmuMeets *to, const EmuMeets *from, const char *kernel);
+
 typedef struct Emu Emu;
 typedef struct EmuModule EmuModule;
 
@@ -274,6 +305,8 @@ typedef struct EmuLaunch {
     bool count_uninitialised;  /* warn of reads of bytes never written (slower) */
     EmuRaces check_races;      /* in which memory (slower) */
     bool refuse_benign_races;  /* they are EMU_RACE too, not a warning */
+    bool meets;                /* which of its pointers lead to one byte is wanted: needs
+                                  EMU_RACES_GLOBAL */
     bool cooperative;          /* all blocks run at a time and may wait for each other (grid.sync):
                                   more than fit on the GPU are refused */
     bool backwards;            /* blocks begin in the order of their index from the last to the
@@ -325,7 +358,8 @@ typedef struct EmuResult {
     uint64_t nested; /* launches that the kernel made, and these …: counted in with all figures */
     EmuWork work;
     double energy_j; /* estimated: cost.h */
-    EmuFindings faults, warnings; /* last: only as many as there are are set */
+    EmuMeets meets;            /* from here on only as many as there are are set */
+    EmuFindings faults, warnings;
 } EmuResult;
 
 /* Runs one launch to its end or to a fault. Returns false only for misuse ("usage": no such

@@ -236,7 +236,9 @@ void launch_grid(Machine *m) {
 
 /* All but the room for findings, which are set as they are made. */
 static void clear_result(EmuResult *r) {
-    memset(r, 0, offsetof(EmuResult, faults));
+    memset(r, 0, offsetof(EmuResult, meets));
+    r->meets.n = 0;
+    r->meets.is_whole = false; /* but where it is watched */
     r->faults.n = r->warnings.n = 0;
     r->faults.left_out = r->warnings.left_out = 0;
 }
@@ -277,5 +279,6 @@ bool emu_launch(EmuModule *mod, const EmuLaunch *launch, EmuResult *out, gi_err 
     m.budget = budget < (uint64_t)1 << 62 ? (int64_t)budget : (int64_t)1 << 62;
     launch_grid(&m);
     nested_finish(&m);
+    if (out->nested) out->meets.is_whole = false;
     return true;
 }

@@ -22,6 +22,7 @@
 typedef struct Cell {
     Touch write, plain, read[2]; /* plain: what atomics wrote over */
     uint64_t changed; /* time of the last write that left other bytes than there were; 0: none */
+    Marks marks;
 } Cell;
 
 enum { PAGE_BYTES = 1024, WORD = 4 };
@@ -35,11 +36,13 @@ struct Cells {
     Page *page;
     uint64_t n;
     bool by_bytes; /* throughout */
+    Watch *watch;  /* or NULL */
 };
 
-Cells *cells_new(uint64_t bytes, bool by_bytes) {
+Cells *cells_new(uint64_t bytes, bool by_bytes, Watch *watch) {
     Cells *c = gi_alloc(sizeof *c);
     c->by_bytes = by_bytes;
+    c->watch = watch;
     c->n = bytes / PAGE_BYTES + 1;
     c->page = gi_alloc(c->n * sizeof *c->page);
     return c;
@@ -152,7 +155,9 @@ static void note_write(Cell *cell, const Touch *now) {
     cell->write = *now;
 }
 
-static void note(const BlockOrder *b, Cell *cell, const Touch *now, bool is_write, bool same) {
+static void note(const BlockOrder *b, Watch *watch, Cell *cell, const Touch *now, bool is_write,
+                 bool same) {
+    if (watch) watch_touch(watch, &cell->marks, now, is_write, &cell->write, cell->read);
     if (!is_write) {
         note_read(b, cell, now);
         return;
@@ -163,14 +168,14 @@ static void note(const BlockOrder *b, Cell *cell, const Touch *now, bool is_writ
 
 /* Judges the access against what a cell remembers, and has it remember the access. The worst is in
 ** *v, with the touch that it is about. */
-static void check_cell(const BlockOrder *b, Cell *cell, const Touch *now, bool is_write, bool same,
-                       Verdict *v, Touch *then, bool *then_writes) {
+static void check_cell(const BlockOrder *b, Watch *watch, Cell *cell, const Touch *now,
+                       bool is_write, bool same, Verdict *v, Touch *then, bool *then_writes) {
     const Touch *others[] = {&cell->write, &cell->plain, &cell->read[0], &cell->read[1]};
     for (int k = 0; k < (is_write ? 4 : 2); k++) {
         Verdict one = judge(b, cell, others[k], k < 2, now, is_write, same);
         if (one > *v) *v = one, *then = *others[k], *then_writes = k < 2;
     }
-    note(b, cell, now, is_write, same);
+    note(b, watch, cell, now, is_write, same);
 }
 
 void race_check(const Access *a, const BlockOrder *b, Cells *cells, uint64_t at, const Touch *now,
@@ -181,7 +186,7 @@ void race_check(const Access *a, const BlockOrder *b, Cells *cells, uint64_t at,
     for (unsigned k = 0, grain; k < a->bytes; k += grain) {
         Cell *cell = cell_at(cells, at + k, a->bytes, &grain);
         bool same = value && memcmp((const uint8_t *)value + k, memory + k, grain) == 0;
-        check_cell(b, cell, now, a->is_write, same, &worst, &then, &then_writes);
+        check_cell(b, cells->watch, cell, now, a->is_write, same, &worst, &then, &then_writes);
     }
     if (worst != IN_ORDER) tell(a, &then, then_writes, worst);
 }
@@ -194,7 +199,7 @@ bool race_is_none(const Access *a, const BlockOrder *b, Cells *cells, uint64_t a
         if (a->is_write && !(is_over(b, &cell->read[0], now) && is_over(b, &cell->read[1], now)))
             return false;
         bool same = value && memcmp((const uint8_t *)value + k, memory + k, grain) == 0;
-        note(b, cell, now, a->is_write, same);
+        note(b, cells->watch, cell, now, a->is_write, same);
     }
     return true;
 }

@@ -36,6 +36,7 @@ struct Shadow {
     Region *region;
     int n_regions;
     Handovers handovers;
+    Watch *watch;
 };
 
 /* --- which allocations are watched --- */
@@ -78,7 +79,8 @@ static void watch_for_races(Shadow *s, Emu *e) {
         if (by[i]->data >= s->region[k].to) k++;
         Region *r = &s->region[k];
         if (!r->writable) continue;
-        if (r->cells == NULL) r->cells = cells_new((uint64_t)(r->to - r->from), r->is_uneven);
+        if (r->cells == NULL)
+            r->cells = cells_new((uint64_t)(r->to - r->from), r->is_uneven, s->watch);
         by[i]->cells = r->cells;
         by[i]->watched = true;
     }
@@ -99,6 +101,7 @@ Shadow *shadow_new(Machine *m) {
     if (!l->count_uninitialised) alloc_written(m->emu); /* who knows where it will write */
     if (!l->count_uninitialised && l->check_races == EMU_RACES_NONE) return NULL;
     Shadow *s = gi_alloc(sizeof *s);
+    s->watch = watch_new(m);
     if (l->count_uninitialised) watch_unwritten(m->emu);
     if (l->check_races >= EMU_RACES_GLOBAL) watch_for_races(s, m->emu);
     return s;
@@ -112,7 +115,7 @@ void shadow_object(Machine *m, Alloc *a) {
     a->watched = a->unwritten;
     if (m->launch->check_races < EMU_RACES_GLOBAL || a->size == 0) return;
     s->region = gi_realloc(s->region, (size_t)(s->n_regions + 1) * sizeof *s->region);
-    a->cells = cells_new(a->size, false);
+    a->cells = cells_new(a->size, false, s->watch);
     s->region[s->n_regions++] =
         (Region){.from = a->data, .to = a->data + a->size, .writable = true, .cells = a->cells};
     a->watched = true;
@@ -139,6 +142,7 @@ void shadow_free(Machine *m) {
     free(s->block);
     free(s->region);
     handovers_free(&s->handovers);
+    watch_free(s->watch);
     free(s);
 }
 
@@ -148,7 +152,7 @@ static BlockShadow *new_block(const Machine *m) {
     Shadow *s = m->shadow;
     BlockShadow *b = gi_alloc(sizeof *b);
     if (m->launch->count_uninitialised) b->shared_written = gi_alloc(m->shared_bytes / 8 + 1);
-    if (m->launch->check_races) b->shared = cells_new(m->shared_bytes, false);
+    if (m->launch->check_races) b->shared = cells_new(m->shared_bytes, false, NULL);
     gi_grow(s->block, s->n_blocks, s->cap_blocks);
     return s->block[s->n_blocks++] = b;
 }

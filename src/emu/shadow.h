@@ -1,5 +1,6 @@
 /* shadow.h - what the files of the checks share: shadow.c (the hooks, and bytes that nobody wrote),
-** order.c (what happens before what), race.c (who touched a byte, and do two touches race). */
+** order.c (what happens before what), race.c (who touched a byte, and do two touches race), watch.c
+** (which pointers lead to one byte). */
 #ifndef GILUA_EMU_SHADOW_H
 #define GILUA_EMU_SHADOW_H
 
@@ -83,8 +84,20 @@ bool order_is_over(const BlockOrder *b, const Touch *then, int thread);
 void order_free(BlockOrder *b);
 void handovers_free(Handovers *h);
 
-/* race.c. The touches of a piece of memory. */
-Cells *cells_new(uint64_t bytes, bool by_bytes); /* by_bytes: words may lie anywhere */
+typedef struct Marks { /* of a byte: bits of the sources that addresses of it were made of */
+    uint32_t reads, writes;
+} Marks;
+
+/* watch.c. NULL where the launch does not ask which pointers meet, or it cannot be told. */
+typedef struct Watch Watch;
+Watch *watch_new(Machine *m);
+void watch_free(Watch *w);
+/* An access to a byte that was last written by `wrote`, and read by read[0] and read[1]. */
+void watch_touch(Watch *w, Marks *marks, const Touch *now, bool writes, const Touch *wrote,
+                 const Touch read[2]);
+
+/* race.c. The touches of a piece of memory. by_bytes: words may lie anywhere; watch: or NULL. */
+Cells *cells_new(uint64_t bytes, bool by_bytes, Watch *watch);
 void cells_clear(Cells *c);
 void cells_free(Cells *c);
 /* Notes an access to bytes [at, at + a->bytes) of cells, and tells where it races. memory: those

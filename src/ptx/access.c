@@ -216,7 +216,7 @@ bool ptx_access(const PtxModule *m, const char *kernel, const char *own, PtxAcce
     return true;
 }
 
-/* What the addresses of an instruction's operands are made of, besides memory of the kernel's own. */
+/* What addresses of an instruction are made of, besides memory of the kernel's own. */
 static uint64_t sources_at(const Sources *s, const PtxInstr *in) {
     uint64_t all = 0;
     for (int a = 0; a < in->n_args && space_of(in) != PTX_PARAM; a++)

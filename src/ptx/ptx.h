@@ -302,7 +302,7 @@ typedef struct PtxAccess {
 bool ptx_access(const PtxModule *m, const char *kernel, const char *own, PtxAccess *out);
 void ptx_access_free(PtxAccess *a);
 
-/* The same of each instruction of a kernel: what the addresses that it loads from, or stores to, are
+/* The same of each instruction of a kernel: what the addresses that it loads from or stores to are
 ** made of. */
 #define PTX_FROM_VARIABLE ((uint64_t)1 << 62)
 #define PTX_FROM_UNKNOWN  ((uint64_t)1 << 63) /* a pointer that came from memory, too many words */

@@ -569,6 +569,7 @@ static void count(Run *run, const char *kernel, const EmuResult *r) {
     emu_work_add(&run->out->work, &r->work);
     run->out->part_launch += run->options->model->launch_ticks;
     if (run->out->warnings.n == 0) run->out->warnings = r->warnings;
+    emu_meets_add(&run->out->meets, &r->meets, row->name);
 }
 
 ReplayShape replay_shape(const ReplayShape *shapes, int n_shapes, int n, const unsigned grid[3],
@@ -622,6 +623,7 @@ static bool launch(Run *run, const Event *e, int number, const char *kernel,
                    .count_uninitialised = o->count_uninitialised,
                    .check_races = o->check_races,
                    .refuse_benign_races = o->refuse_benign_races,
+                   .meets = o->meets,
                    .backwards = o->backwards,
                    .interrupt = o->interrupt};
     EmuModule *code = code_of(run, e->number, kernel);
@@ -798,7 +800,7 @@ bool replay_check(const Recording *r, gi_err *err) {
 }
 
 bool replay_run(const Recording *r, const ReplayOptions *options, ReplayResult *out, gi_err *err) {
-    ReplayResult result = {.status = EMU_OK};
+    ReplayResult result = {.status = EMU_OK, .meets.is_whole = options->meets};
     Run run = {.recording = r, .options = options, .out = &result, .err = err};
     run.emu = emu_new(options->model);
     emu_memory_limit(run.emu, options->memory_bytes);

@@ -56,7 +56,7 @@ typedef struct ReplayOptions {
     uint64_t memory_bytes;    /* that all it asks for may take together; 0: no limit */
     bool count_uninitialised; /* as of EmuLaunch … */
     EmuRaces check_races;
-    bool refuse_benign_races, backwards;
+    bool refuse_benign_races, meets, backwards;
     const volatile int *interrupt;
 } ReplayOptions;
 
@@ -104,6 +104,7 @@ typedef struct ReplayResult {
     int n_launches;
     ReplayTouches touches; /* in the order of the launches */
     EmuFindings warnings; /* of the first launch that has any */
+    EmuMeets meets;       /* of all launches */
 } ReplayResult;
 
 /* Is each of its lines one that a recorder writes, of data that are there? Nothing is taken or run:

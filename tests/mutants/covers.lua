@@ -18,6 +18,7 @@ return {
     .. "tests/lua/facts_memory_of.lua tests/lua/facts_once.lua tests/lua/facts_uniform.lua "
     .. "tests/lua/transform.lua tests/lua/transformarithmetic.lua "
     .. "tests/lua/transformremainder.lua tests/lua/proposals.lua" },
+  { file = "lua/gilua/facts/watched.lua", tests = "tests/lua/facts_watched.lua" },
   { file = "lua/gilua/transform/.*%.lua", tests = TRANSFORM .. " tests/lua/transformgeometry.lua" },
   { file = "lua/gilua/transform/transplant.lua", tests = "tests/lua/transplant.lua" },
   { file = "lua/gilua/new/otherdata.lua", tests = "tests/lua/otherdata.lua" },
@@ -30,6 +31,7 @@ return {
   { file = "src/emu/race%.c", tests = "build/tests/emu_order build/tests/emu_turns "
     .. "build/tests/emu_faults build/tests/emu_warps build/tests/emu_async "
     .. "build/tests/emu_programs build/tests/emu_core_barrier" },
+  { file = "src/emu/watch%.c", tests = "tests/lua/facts_watched.lua" },
   { file = "src/emu/bounds%.c", tests = "build/tests/emu_bounds build/tests/emu_modules "
     .. "build/tests/emu_faults build/tests/emu_core_memory build/tests/emu_core_names "
     .. "build/tests/emu_instructions_memory build/tests/emu_forms" },

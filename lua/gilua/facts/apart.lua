@@ -105,21 +105,36 @@ local function roots_of(fn)
   return list, written
 end
 
---- What a function has to promise where its arrays are taken for different memory: a sentence for
---- each pair that is unknown and of which one is written.
+--- The pairs of a function's arrays that are unknown and of which one is written: what it has to
+--- promise where its arrays are taken for different memory.
 ---@param fn table
----@return string[] ours which no launch keeps: of pointers of the file
----@return string[] hosts which the launches keep, or break
-function M.promises(fn)
-  local ours, hosts = {}, {}
+---@return { [1]: string, [2]: string, ours: boolean, promise: string }[] ours: no launch keeps it,
+---  for one is a pointer of the file
+function M.pairs(fn)
+  local list = {}
   local roots, written = roots_of(fn)
   for i, one in ipairs(roots) do
     for k = i + 1, #roots do
-      local answer, promise = M.roots(fn, one, roots[k])
-      local is_ours = kind_of(fn, one) == "pointer" or kind_of(fn, roots[k]) == "pointer"
-      local list = is_ours and ours or hosts
-      if answer == nil and (written[one] or written[roots[k]]) then list[#list + 1] = promise end
+      local other = roots[k]
+      local answer, promise = M.roots(fn, one, other)
+      local is_ours = kind_of(fn, one) == "pointer" or kind_of(fn, other) == "pointer"
+      if answer == nil and (written[one] or written[other]) then
+        list[#list + 1] = { one, other, ours = is_ours, promise = promise }
+      end
     end
+  end
+  return list
+end
+
+--- The same as sentences.
+---@param fn table
+---@return string[] ours which no launch keeps
+---@return string[] hosts which the launches keep, or break
+function M.promises(fn)
+  local ours, hosts = {}, {}
+  for _, pair in ipairs(M.pairs(fn)) do
+    local list = pair.ours and ours or hosts
+    list[#list + 1] = pair.promise
   end
   return ours, hosts
 end
