@@ -210,8 +210,8 @@ local function data_value(data)
 end
 
 -- For the report: which lines of the winner the small case does not reach, or its data not notice,
--- and what it promises that the host's code may break.
-local function looking_at(data, o)
+-- and what it promises: what the host's code may break, and what is kept.
+local function looking_at(data, o, watch)
   return { on_end = function(run)
     local result, problem = run.result, run.problem
     if not result or run.stopped then return end
@@ -220,7 +220,8 @@ local function looking_at(data, o)
     gi.adequacy.look_closer(data, problem, farm, case, genome)
     result.untested = gi.coverage.untested(problem, genome)
     result.untold = gi.adequacy.untold(data, problem, genome)
-    result.promises = gi.promises.open(problem, genome)
+    local seen = gi.promises.seen(problem, farm, genome, watch.data_of and watch.data_of(genome))
+    result.promises, result.promised = gi.promises.of(problem, genome, seen)
     local needs = gi.launchneeds.of(problem, farm, case, genome)
     table.move(needs, 1, #needs, #result.promises + 1, result.promises)
     result.data = data_value(data)
@@ -389,7 +390,7 @@ local function evolved(problem, o, folder, data)
     new_case = function(_, rng, stage)
       return gi.own.drawn(problem, rng:int(1 << 31), o.device, stage)
     end,
-    observers = { looking_at(data, o), limited(), watch, gi.telling.observer(), report,
+    observers = { looking_at(data, o, watch), limited(), watch, gi.telling.observer(), report,
       gi.progress.new { quiet = o.quiet, results = report } },
   }, problem, o))
   return run, watch

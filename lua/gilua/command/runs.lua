@@ -24,6 +24,7 @@ local M = {
 ---@field untested? integer[] changed lines that the small case does not reach, where that is known
 ---@field untold? integer[] changed lines where its data notice no change, likewise
 ---@field promises? string[] that the host's code breaks or may break, likewise
+---@field promised? string[] that are proved, watched or kept by the host, likewise
 ---@field streams? string[] on which stream each kernel goes, likewise
 ---@field unjudged boolean it was stopped before anybody asked what its data cannot tell of its best
 ---@field front? { genome: string }[] the Pareto front, of a run of several objectives
@@ -112,6 +113,7 @@ function M.picked(run, number)
   for name, value in pairs(run) do picked[name] = value end
   picked.genome, picked.pick, picked.from = point.genome, number, nil
   picked.untested, picked.untold, picked.promises, picked.streams = nil, nil, nil, nil
+  picked.promised = nil
   picked.wrong = found_wrong(run.dir, point.genome)
   return picked
 end
@@ -158,6 +160,7 @@ function M.read(dir)
     untested = told == result and whole_numbers(result.untested) or nil,
     untold = told == result and whole_numbers(result.untold) or nil,
     promises = told == result and sentences(result.promises) or nil,
+    promised = told == result and sentences(result.promised) or nil,
     streams = told == result and sentences(result.streams) or nil }
 end
 

@@ -63,7 +63,12 @@ function M.warn_of_untold(o, lines)
     .. "nothing about it. Read it.", lines_named(lines))
 end
 
---- The mark of a winner that promises more of the launches than the host's code keeps.
+-- What a winner promises that is proved, was watched, or the host keeps.
+local function tell_promised(o, promised)
+  for _, promise in ipairs(promised or {}) do answer.say(o, "Promises %s", promise) end
+end
+
+--- The mark of a winner whose promises are a person's to keep.
 ---@param o table options of the command
 ---@param promises string[]? of gi.promises.open
 function M.warn_of_promises(o, promises)
@@ -283,6 +288,8 @@ function M.apply()
   if #flags > 0 then
     answer.say(o, "Besides, nvcc is to be told: %s", table.concat(flags, " "))
   end
+  tell_promised(o, run.promised)
+  M.warn_of_promises(o, run.promises)
   tell_shared(o, kept, files[1])
   if launched then tell_launch(o, kept, params, launched) end
   local n = streams_wanted(kept, params)
@@ -335,7 +342,8 @@ local function verified(o, run, code, farm, found)
       { "least", v.ratio.least }, { "greatest", v.ratio.greatest } } },
     { "untested", gi.json.array(found.untested) },
     { "untold", run.untold and gi.json.array(run.untold) },
-    { "promises", run.promises and gi.json.array(run.promises) }, { "cases", gi.json.array(rows) },
+    { "promises", run.promises and gi.json.array(run.promises) },
+    { "promised", run.promised and gi.json.array(run.promised) }, { "cases", gi.json.array(rows) },
     { "other_data", gi.otherdata.value(found.other) },
   }
 end
@@ -390,6 +398,7 @@ local function say_right(o, run, found)
     gi.progress.faster(v.ratio.median), v.ratio.least, v.ratio.greatest)
   M.warn_of_untested(o, found.untested)
   M.warn_of_untold(o, run.untold)
+  tell_promised(o, run.promised)
   M.warn_of_promises(o, run.promises)
 end
 

@@ -402,7 +402,8 @@ end
 --- guards), whatever the farm's `check` is.
 ---@param genomes (string|table)[]
 ---@return table[] list of { status, message, instructions?, uninitialised_reads?,
----  warnings = Finding[]? }; instructions: of warps
+---  warnings = Finding[]?, meets = table[]? }; instructions: of warps; meets: of the unmodified
+---  kernel which of its pointers led to one byte (module:launch), where that is known
 function Farm:check(genomes)
   local base
   local plans, verdicts = {}, {}
@@ -421,7 +422,8 @@ function Farm:check(genomes)
     verdicts[i] = { status = bad and bad.status or "ok", message = bad and bad.message,
                     instructions = plan.verdict and plan.verdict.instructions,
                     uninitialised_reads = plan.verdict and plan.verdict.uninitialised_reads,
-                    warnings = plan.verdict and plan.verdict.warnings }
+                    warnings = plan.verdict and plan.verdict.warnings,
+                    meets = plan.verdict and plan.verdict.meets }
   end
   return verdicts
 end
@@ -433,7 +435,7 @@ end
 ---@return table[]? list, for each case one of { why }: there is no such case; { lost = { status,
 ---  message } }: of the worker; { name, largest, verdicts }: the largest right answer, nil where
 ---  none is a number; of the unmodified kernel and of the genome { status, message, instructions,
----  uninitialised_reads, warnings } and a comparison's fields
+---  uninitialised_reads, warnings, meets (of the unmodified kernel) } and a comparison's fields
 ---@return string? message why it cannot be run at all
 function Farm:examine(genome, cases)
   local asked, found, plans = {}, {}, {}

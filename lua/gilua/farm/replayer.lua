@@ -305,11 +305,11 @@ end
 -- What runner.lua does
 
 --- The checked run: M:check of runner.lua.
-function M:check(code, values, budget, guarded, loop_limit, plain)
+function M:check(code, values, budget, guarded, loop_limit, plain, meets)
   local limit = loop_limit and string.pack("<i8", loop_limit)
   local r, why, status = self:replay(code, { budget = budget, count_uninitialised = not plain,
     check_races = not plain and self.problem.check_races or nil,
-    benign_races = self.problem.benign_races,
+    benign_races = self.problem.benign_races, meets = meets,
     variables = { gilua_loop_overrun = true, gilua_loop_limit = limit } }, values)
   if not r then return { status = status, message = why } end
   self.last = r
@@ -321,7 +321,8 @@ function M:check(code, values, budget, guarded, loop_limit, plain)
                line) }
   end
   return { status = r.status, message = place(r), instructions = r.warp_instructions,
-           ticks = r.ticks, warnings = r.warnings }
+           ticks = r.ticks, warnings = r.warnings,
+           meets = r.status == "ok" and r.meets or nil }
 end
 
 M.check_first = runner.check_first

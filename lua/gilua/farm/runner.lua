@@ -287,8 +287,10 @@ end
 ---@param loop_limit integer? how often a thread's may look at their conditions, where that is
 ---  another than the code says
 ---@param plain boolean? without a look at races and at what was never set
----@return table { status, message, instructions, uninitialised_reads, warnings = Finding[]? }
-function M:check(code, values, budget, guarded, loop_limit, plain)
+---@param meets boolean? with a look at which of its pointers lead to one byte
+---@return table { status, message, instructions, uninitialised_reads, warnings = Finding[]?,
+---  meets = table[]? (of module:launch) }
+function M:check(code, values, budget, guarded, loop_limit, plain, meets)
   local module, none = self:module { code = code }
   if not module then return { status = none.status, message = none.message } end
   local ready, launch = attempt(self.prepare, self, module,
@@ -303,7 +305,7 @@ function M:check(code, values, budget, guarded, loop_limit, plain)
     module:write("gilua_loop_limit", limit) -- not there where no loop is
   end
   launch.check_races = not plain and self.problem.check_races or nil
-  launch.benign_races = self.problem.benign_races
+  launch.benign_races, launch.meets = self.problem.benign_races, meets
   local m = self:launched(module, launch)
   local overrun = guarded and core.array.new("i32", 1)
   local has_guard = overrun and module:read("gilua_loop_overrun", overrun)
@@ -314,7 +316,8 @@ function M:check(code, values, budget, guarded, loop_limit, plain)
                overrun[1]) }
   end
   return { status = m.status, message = m.message, instructions = m.warp_instructions,
-           ticks = m.ticks, uninitialised_reads = m.uninitialised_reads, warnings = m.warnings }
+           ticks = m.ticks, uninitialised_reads = m.uninitialised_reads, warnings = m.warnings,
+           meets = m.status == "ok" and m.meets or nil }
 end
 
 --- The checked run of the unmodified kernel. Where the problem says nothing of its loops it gets a
@@ -322,11 +325,11 @@ end
 --- mutants may.
 function M:check_first(code, values, budget, guarded)
   if not guarded or self.problem.definition.loop_limit then
-    return self:check(code, values, budget, guarded)
+    return self:check(code, values, budget, guarded, nil, false, true)
   end
   local limit, verdict = self.problem.loop_limit // 10
   repeat
-    verdict = self:check(code, values, budget, guarded, limit)
+    verdict = self:check(code, values, budget, guarded, limit, false, true)
     verdict.loop_limit = limit * 10
     limit = limit * LOOP_STEP
   until verdict.status ~= "loop_limit" or limit > MOST_LOOPS

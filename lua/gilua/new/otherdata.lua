@@ -5,6 +5,7 @@
 
 local attempt = require "gilua.base.attempt"
 local boundsize = require "gilua.new.boundsize"
+local brokenpromise = require "gilua.problem.brokenpromise"
 local compared = require "gilua.new.compared"
 local families = require "gilua.problem.families"
 local fitness = require "gilua.search.fitness"
@@ -41,6 +42,7 @@ local DIMENSIONS = { "x", "y", "z" }
 ---@field answers? integer
 ---@field wrong? integer answers
 ---@field max_error? number
+---@field meets? table[] which pointers of the kernel as it is led to one byte (module:launch)
 
 --------------------------------------------------------------------------------------------------
 -- Which cases
@@ -279,10 +281,12 @@ local function untold(problem, spec, found)
 end
 
 -- Why it is wrong; nil where it is right.
-local function wrong(problem, spec, found)
+local function wrong(problem, text, spec, found)
   if found.lost then return ("%s: %s"):format(found.lost.status, first_line(found.lost.message)) end
   local own, m = found.verdicts[1], found.verdicts[2]
   if m.status ~= "ok" then return first_line(m.message or m.status) end
+  local broken = brokenpromise.of(problem, text, own.meets)
+  if broken then return broken end
   if is_right(problem, spec, m, found.largest) then return graver(m, own) end
   return ("%s of %s answers, %s"):format(progress.grouped(math.floor(m.off * m.n + 0.5)),
     progress.grouped(m.n), m.unset > 0 and "some never written"
@@ -302,7 +306,7 @@ local function begun(case, found)
 end
 
 ---@return OtherRow
-local function row_of(problem, case, found)
+local function row_of(problem, text, case, found)
   local row = { data = case.data, case = found.name or case.data, spec = case.spec,
                 is_full = case.is_full, verdict = "right" }
   local verdict, why, has_begun = begun(case, found)
@@ -315,7 +319,8 @@ local function row_of(problem, case, found)
     row.verdict = "not told"
     return row
   end
-  row.why = wrong(problem, case.spec, found)
+  row.meets = found.verdicts and found.verdicts[1].meets
+  row.why = wrong(problem, text, case.spec, found)
   if row.why then row.verdict = "wrong" end
   local m = found.verdicts and found.verdicts[2]
   if m and m.status == "ok" then
@@ -331,7 +336,7 @@ local function rows_on(problem, farm, text, cases)
   for i, case in ipairs(cases) do specs[i] = case.spec end
   local found, why = farm:examine(text, specs)
   for i, case in ipairs(cases) do
-    rows[i] = row_of(problem, case, found and found[i]
+    rows[i] = row_of(problem, text, case, found and found[i]
       or { lost = { status = "compile_error", message = why } })
   end
   return rows
@@ -442,8 +447,8 @@ end
 --- table.
 ---@param problem gilua.problem
 ---@param farm gilua.farm
----@return { hold?: fun(text: string): string, on_end?: fun(run: Run), data?: OtherData,
----  refused?: RefusedGene[] }
+---@return { hold?: fun(text: string): string, data_of?: fun(text: string): OtherData?,
+---  on_end?: fun(run: Run), data?: OtherData, refused?: RefusedGene[] }
 function M.watch(problem, farm)
   if not problem.definition.kernel_table then return {} end
   local refused, known, data_of = {}, {}, {}
@@ -460,6 +465,7 @@ function M.watch(problem, farm)
     return kept == text and "" or hold(kept) -- of fewer genes, so that it ends
   end
   local watch = { hold = hold, refused = refused }
+  function watch.data_of(text) return data_of[text] end
   function watch.on_end(run)
     if not run.result or run.stopped then return end
     watch.data = data_of[run.result.best.genome]

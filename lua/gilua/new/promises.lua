@@ -5,8 +5,13 @@
 -- read and not run; where it cannot tell, the promise is a person's to keep. So is what nobody's
 -- code says: that numbers fit into fewer bits, that approximate mathematics will do within a
 -- tolerance that was guessed, that a line which stands there twice may differ.
+--
+-- Where there is no such code, but arguments of a person's own or a recording's, the virtual GPU
+-- has watched whether arrays met (gilua.facts.watched). That says nothing of arguments which gilua
+-- made up: each of those arrays has memory of its own.
 
 local attempt = require "gilua.base.attempt"
+local brokenpromise = require "gilua.problem.brokenpromise"
 local callers = require "gilua.host.callers"
 local ends = require "gilua.base.ends"
 local float = require "gilua.transform.float"
@@ -16,6 +21,7 @@ local launches = require "gilua.transform.launch"
 local memory = require "gilua.host.memory"
 local othernames = require "gilua.new.othernames"
 local parts = require "gilua.new.parts"
+local recordeds = require "gilua.problem.recorded"
 local settings = require "gilua.base.settings"
 local slice = require "gilua.new.slice"
 local tablecase = require "gilua.problem.tablecase"
@@ -108,6 +114,103 @@ local function of_arrays(host, t, ways, promise, tell)
       end
     end
   end
+end
+
+-- How a promise of one gene came out on all data that were watched.
+local function summed(rows, one)
+  local key = one.gene .. " " .. one.promise
+  local row = rows[key]
+  if not row then
+    row = { gene = one.gene, promise = one.promise, held = 0, of_file = one.of_file }
+    rows[#rows + 1], rows[key] = row, row
+  end
+  row.held = row.held + (one.answer and 1 or 0)
+  row.why = row.why or one.why
+end
+
+-- The promises of a genome's genes, with what the cases showed of each; what a gene promises in its
+-- own words, too, is told there.
+local function watched(problem, genome, seen)
+  local rows, cases = {}, {}
+  for _, case in ipairs(seen) do cases[#cases + 1] = case.meets end
+  for i = 1, math.max(#cases, 1) do
+    for _, one in ipairs(brokenpromise.all(problem, genome, cases[i])) do
+      if not one.ours then summed(rows, one) end
+    end
+  end
+  return rows
+end
+
+-- What is said of a promise; of several of a gene with the same end it is said once.
+local function say_each(rows, ending_of, say)
+  local said, order = {}, {}
+  for _, row in ipairs(rows) do
+    local ending = ending_of(row)
+    local key = row.gene .. ending
+    if not said[key] then order[#order + 1] = { key, row.gene, ending } end
+    said[key] = said[key] and "its arrays are different memory" or row.promise
+  end
+  for _, one in ipairs(order) do say("by %s that %s%s", one[2], said[one[1]], one[3]) end
+end
+
+local function of_watched(rows, tell, keep)
+  local open, held = {}, {}
+  for _, row in ipairs(rows) do table.insert(row.why and open or held, row) end
+  say_each(open, function(row) return ", and " .. row.why end, tell)
+  say_each(held, function(row)
+    return (": watched on %d kind%s of data"):format(row.held, row.held == 1 and "" or "s")
+  end, keep)
+end
+
+-- Those that the host's launches keep, which were read; what of them is the file's was watched.
+local function of_host(rows, tell, keep)
+  local hosts, files = {}, {}
+  for _, row in ipairs(rows) do table.insert(row.of_file and files or hosts, row) end
+  of_watched(files, tell, keep)
+  say_each(hosts, function()
+    return ": asked of the host, whose launches give different arrays"
+  end, keep)
+end
+
+local function of_proved(problem, genome, keep)
+  for _, gene in ipairs(problem.grammar:genes(genome) or {}) do
+    if gene.proved then keep("by %s that its arrays are different memory: proved", gene.text) end
+  end
+end
+
+local MOST_INSTRUCTIONS = 400 * 1000 * 1000 -- of warps in all further recordings
+
+-- What met in the recordings besides the one that is checked, where a person gave no smaller one.
+local function on_recordings(problem, farm, list)
+  local recorded, specs = problem.definition.recorded, {}
+  for _, use in ipairs(#recorded:specs "small" == 0 and recordeds.USES or {}) do
+    for _, spec in ipairs(recorded:specs(use)) do
+      if spec.recording ~= problem.checked_case.recording then specs[#specs + 1] = spec end
+    end
+  end
+  for _, spec in ipairs(specs) do spec.checked_budget = MOST_INSTRUCTIONS // #specs end
+  local found = #specs > 0 and farm:examine("", specs) or {}
+  for i, spec in ipairs(specs) do
+    local own = found[i] and found[i].verdicts and found[i].verdicts[1]
+    list[#list + 1] = { data = spec.recording, meets = own and own.meets }
+  end
+end
+
+--- What met in the kernel as it is on the data that it has run on under watch: on the small case;
+--- of a recorded problem on its other recordings, of a table on other data.
+---@param problem gilua.problem
+---@param farm gilua.farm
+---@param genome string
+---@param data? OtherData
+---@return { data: string, meets: table[]? }[]
+function M.seen(problem, farm, genome, data)
+  if problem.is_ptx or #brokenpromise.all(problem, genome) == 0 then return {} end
+  local list = { { data = "the small case", meets = farm:check({ "" })[1].meets } }
+  for _, row in ipairs(data and data.rows or {}) do
+    list[#list + 1] = { data = row.data, meets = row.meets }
+  end
+  if problem.definition.recorded then on_recordings(problem, farm, list) end
+  return list
 end
 
 --------------------------------------------------------------------------------------------------
@@ -439,20 +542,27 @@ end
 --- Of a problem that a person wrote nothing of the launches, whose promises are his.
 ---@param problem gilua.problem
 ---@param genome string
+---@param seen? { data: string, meets: table[]? }[] of M.seen; without it nothing is said of arrays
+---  that no host was asked for
 ---@return string[] sentences
-function M.open(problem, genome)
+---@return string[] kept what it promises and need not be a person's to keep, with the reason
+function M.of(problem, genome, seen)
   local t = problem.definition.kernel_table and problem.definition.kernel_table.table
   local is_asked = problem.definition.recorded or t and t.made_from
-  if problem.is_ptx then return {} end
+  if problem.is_ptx then return {}, {} end
   local list, tell = teller()
+  local kept, keep = teller()
   of_genes(problem, genome, not is_asked, tell)
-  if not is_asked then return list end
+  of_proved(problem, genome, keep)
+  local rows = seen and watched(problem, genome, seen) or {}
+  if not (t and t.made_from) then of_watched(rows, tell, keep) end
+  if not is_asked then return list, kept end
   of_guesses(problem, genome, tell)
   of_mathematics(problem, genome, tell)
   of_copies(problem, genome, tell)
   if problem.definition.recorded then
     if problem.definition.made_from then of_recorded(problem, genome, tell) end
-    return list
+    return list, kept
   end
   local bounds = texts_of(problem, genome, "launchbounds")
   local arrays, block = apart(problem, genome), asked_of_block(problem, genome, t.kernel)
@@ -460,15 +570,23 @@ function M.open(problem, genome)
   local conditions = block or grid
   local changed = changes_launch(problem, genome) and "that every launch is changed with it"
   local first = arrays or bounds[1] or conditions and conditions.conditions or changed
-  if not first then return list end
+  if not first then return list, kept end
   local host = asked(tell, first, t, t.kernel)
   local ways = host and ways_to(host, t.kernel) or {}
   if host then of_names(host, t.kernel, changed or first, tell) end
+  local told = #list
   if host and arrays then of_arrays(host, t, ways, arrays, tell) end
+  if host and #list == told then of_host(rows, tell, keep) end
   for _, text in ipairs(host and bounds or {}) do of_bounds(host, ways, text, tell) end
   if host and block then of_blocks(host, ways, block, tell) end
   if host and grid then of_grids(host, ways, grid, block_set(problem, genome), tell) end
-  return list
+  return list, kept
 end
+
+--- The first of these alone, where nothing was watched.
+---@param problem gilua.problem
+---@param genome string
+---@return string[] sentences
+function M.open(problem, genome) return (M.of(problem, genome)) end
 
 return M

@@ -165,6 +165,7 @@ function M.result(run, total_seconds, keeps, dir)
     { "untested", result.untested and json.array(result.untested) },
     { "data", result.data }, { "untold", result.untold and json.array(result.untold) },
     { "promises", result.promises and json.array(result.promises) },
+    { "promised", result.promised and json.array(result.promised) },
     { "other_data", result.other_data }, { "refused", result.refused },
     { "told_by_some", telling.value(run) },
     { "front", frontier.value(result.front) },

@@ -15,6 +15,7 @@ local opaque = require "gilua.facts.opaque"
 local launch = require "gilua.transform.launch"
 local lines = require "gilua.transform.lines"
 local transform = require "gilua.transform.transform"
+local watched = require "gilua.facts.watched"
 
 local M = {}
 
@@ -61,21 +62,27 @@ local function analysis(self, now)
   return kernel
 end
 
--- The kernel that a line is of.
-local function kernel_at(kernel, line)
+-- The function that a line is of.
+local function function_at(kernel, line)
   for _, fn in ipairs(kernel.functions) do
-    if fn.is_entry and fn.line <= line and line <= fn.last_line then return fn.name end
+    if fn.line <= line and line <= fn.last_line then return fn end
   end
 end
 
--- What a transformation at a line promises of the arrays that it takes for different memory: is it
--- the host's to keep, and the sentence of what it is not; nothing where they are proved to be.
+-- The kernel that a line is of.
+local function kernel_at(kernel, line)
+  local fn = function_at(kernel, line)
+  return fn and fn.is_entry and fn.name or nil
+end
+
+-- What a transformation at a line promises of the arrays that it takes for different memory: the
+-- pairs that are not proved to be; and the sentence of what no host keeps.
 local function promised(kernel, g)
-  local ours, hosts = {}, {}
-  for _, fn in ipairs(transform.find(g.name).apart and kernel.functions or {}) do
-    if fn.line <= g.line and g.line <= fn.last_line then ours, hosts = apart.promises(fn) end
-  end
-  return #ours + #hosts > 0, #ours > 0 and table.concat(ours, ", ") or nil
+  local fn = transform.find(g.name).apart and function_at(kernel, g.line)
+  local pairs_of = fn and apart.pairs(fn) or {}
+  local ours = {}
+  for _, pair in ipairs(pairs_of) do ours[#ours + 1] = pair.ours and pair.promise or nil end
+  return pairs_of, #ours > 0 and table.concat(ours, ", ") or nil
 end
 
 -- The change that a gene means; or nil and why there is none.
@@ -86,7 +93,7 @@ local function change_of(self, g, now)
   if own then change.launch = launch.named(change.launch, own) end
   if change then
     local also
-    change.apart, also = promised(kernel, g)
+    change.pairs, also = promised(kernel, g)
     change.promise = change.promise or transform.find(g.name).promise
     change.promise = change.promise and also and change.promise .. ", and " .. also
       or change.promise or also
@@ -125,7 +132,7 @@ local function step(self, before, index, g)
   if change then edited, why = lines.edited(made.lines, change.edits) end
   made.steps[index] = edited
     and { says = change.says or "", launch = change.launch, promise = change.promise,
-          apart = change.apart }
+          pairs = change.pairs }
     or { why = why }
   if not edited then return made end
   made.lines = edited
@@ -280,9 +287,10 @@ end
 
 --- As gi.grammar's; of a transformation { text, kind = "transform", name, args, at (its line),
 --- lines (those that it changes), says and launch, or why it is passed over; apart: arrays are
---- taken for different memory that are not proved to be; twice: lines stay beside a copy; judged:
---- data say whether it keeps the meaning; donated: it brings a part of another function; promise:
---- what it takes of numbers }.
+--- taken for different memory that are not proved to be; proved: all are; pairs: which; in_order:
+--- what one thread does stays in its order; twice: lines stay beside a copy; judged: data say
+--- whether it keeps the meaning; donated: it brings a part of another function; promise: what it
+--- takes of numbers }.
 function Grammar:genes(genome)
   if not gene.any(genome) then return self.core:genes(genome) end
   local words, why = sorted(self, genome)
@@ -296,9 +304,44 @@ function Grammar:genes(genome)
     local known = step_of.says and transform.find(g.name) or {} -- nothing of one passed over
     list[at] = { text = g.text, kind = "transform", name = g.name, args = g.args, at = g.line,
       lines = lines_of(made, i), says = step_of.says, why = step_of.why,
-      launch = step_of.launch, apart = step_of.apart or false, twice = known.twice or false,
+      launch = step_of.launch, pairs = step_of.pairs or {}, twice = known.twice or false,
+      apart = step_of.pairs ~= nil and #step_of.pairs > 0, in_order = known.in_order or false,
+      proved = known.apart and #step_of.pairs == 0 or false,
       judged = known.judged or false, donated = known.donated or false,
       promise = step_of.promise }
+  end
+  return list
+end
+
+-- Does a gene put `__restrict__` before the pointers of a kernel?
+local function is_restrict(g)
+  return g.target and g.target.type == "optrestrict" and g.source
+    and g.source.text:find "__restrict__" ~= nil
+end
+
+local function is_parameter(fn, root)
+  local d = fn.variables[root] and fn.variables[root][1]
+  return d ~= nil and d.parameter or false
+end
+
+--- What a genome takes for different memory, as a case shows it that was watched: whether each pair
+--- of each gene was apart (gilua.facts.watched), and why it is not or that is not known. ours: the
+--- gene's own promise has it, too; of_file: of an array that is no parameter.
+---@param genome string
+---@param meets_of fun(kernel: string): table[]? what met in a kernel as it is
+---@return { gene: string, answer: boolean?, why: string?, promise: string, ours: boolean,
+---  of_file: boolean }[]
+function Grammar:watched(genome, meets_of)
+  local list, kernel = {}, analysis(self, pristine(self))
+  for _, g in ipairs(self:genes(genome) or {}) do
+    local restricts = is_restrict(g)
+    local fn = (restricts or g.pairs) and function_at(kernel, g.at or g.target.line)
+    for _, pair in ipairs(fn and (restricts and apart.pairs(fn) or g.pairs) or {}) do
+      local answer, why = watched.of(fn, meets_of(fn.name), pair[1], pair[2], g)
+      list[#list + 1] = { gene = g.text, answer = answer, why = why, promise = pair.promise,
+        ours = pair.ours,
+        of_file = not (is_parameter(fn, pair[1]) and is_parameter(fn, pair[2])) }
+    end
   end
   return list
 end

@@ -35,7 +35,8 @@ local function sides_of(args)
   if is_side and count and 2 <= count and count <= MOST then return side, count end
 end
 
-local merge = { name = "merge", first = true, apart = true, times = true, counts = 2,
+local merge = { name = "merge", first = true, apart = true, in_order = true,
+  times = true, counts = 2,
   doc = "A block does the work of several, and what they have in common once." }
 
 function merge.find(kernel)
@@ -63,7 +64,7 @@ function merge.make(kernel, line, args)
 end
 
 local merge_threads = { name = "merge_threads", first = true, before = "merge", apart = true,
-  counts = 2,
+  in_order = true, counts = 2,
   doc = "A thread does the work of several of its block, and what they have in common once." }
 
 -- The threads that a gene's last argument means: a team, false of those that a new block's width

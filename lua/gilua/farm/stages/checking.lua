@@ -3,6 +3,7 @@
 --
 -- The functions are methods of gilua.funnel, as are those of the other stages.
 
+local brokenpromise = require "gilua.problem.brokenpromise"
 local limits = require "gilua.farm.stages.limits"
 local screen = require "gilua.farm.screen"
 
@@ -114,6 +115,17 @@ function Funnel:set_checked_budget(plan)
   self:settle("checked baseline")
 end
 
+--- Does a plan take arrays for different memory that met on the small case, in an order that
+--- counts? It gets no further, whatever its answers are.
+function Funnel:is_broken(plan)
+  if plan.is_baseline or plan.by_hand then return false end
+  local why = brokenpromise.of(self.problem, plan.genome, self.small and self.small.meets)
+  if not why then return false end
+  plan:fail("broken_promise", why)
+  self:stopped(plan)
+  return true
+end
+
 --- What a memory knows of a checked run.
 function Funnel:recalled_verdict(key)
   local verdict = self.memory and self.memory:verdict(key)
@@ -145,7 +157,7 @@ function Funnel:is_checked(plan)
     return false
   end
   if plan.is_baseline and not self.checked_budget then self:set_checked_budget(plan) end
-  return true
+  return not self:is_broken(plan)
 end
 
 --- What a worker needs for a checked run of a plan that is compiled.

@@ -86,6 +86,9 @@ local function marks(run, result)
   for _, promise in ipairs(result.promises or {}) do
     list[#list + 1] = ("It promises %s."):format(promise)
   end
+  for _, promise in ipairs(result.promised or {}) do
+    list[#list + 1] = ("It promises %s."):format(promise)
+  end
   local summary = telling.summary(run)
   if summary then list[#list + 1] = summary .. "." end
   return list
