@@ -53,7 +53,7 @@ typedef unsigned char uchar;
                          // while the one that goes is still there
 #define NO_MATCH 500000  // a sum from which on there is no match (8.10)
 
-// A sum and a label in one number: the least number has the least sum. 121 squares are below
+// A sum and a label in one number, the least of which is the least sum's. 121 squares are below
 // 2^23, so that 128 times that, and a label below 128 or NEVER, stay below 2^31.
 #define LABELS 128
 #define NEVER (1 << 30)  // label of a disparity that is not asked for: above every sum's
