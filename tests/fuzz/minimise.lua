@@ -6,6 +6,9 @@
 -- The end is the status and the first line of what the target said that names a place in the
 -- sources, or is a sanitizer's summary.
 
+package.path = (arg[0]:match "^(.*/)" or "./") .. "?.lua;" .. package.path
+local shrink = require "shrink"
+
 local program, path = arg[1], arg[2]
 local small = path .. ".small"
 
@@ -33,35 +36,13 @@ end
 
 local wanted = assert(ending(read(path)), "no harm done: " .. path)
 
-local function without(pieces, from, to)
-  return table.concat(pieces, "", 1, from - 1) .. table.concat(pieces, "", to + 1)
-end
-
--- Takes runs of pieces out, long ones first.
-local function shrink(text, pattern)
-  local pieces = {}
-  for piece in text:gmatch(pattern) do pieces[#pieces + 1] = piece end
-  local run = #pieces
-  while run >= 1 do
-    local at = 1
-    while at <= #pieces do
-      local less = without(pieces, at, math.min(at + run - 1, #pieces))
-      if ending(less) == wanted then
-        table.move(pieces, at + run, #pieces + run, at)
-        write(small, less)
-      else
-        at = at + run
-      end
-    end
-    run = run // 2
-  end
-  return table.concat(pieces)
-end
-
 local text = read(path)
 write(small, text)
-text = shrink(text, "[^\n;]*[\n;]?")
-text = shrink(text, "[%w_%%.$:]*[^%w_%%.$:]?")
+text = shrink.text(text, { "[^\n;]*[\n;]?", "[%w_%%.$:]*[^%w_%%.$:]?" }, function(less)
+  if ending(less) ~= wanted then return false end
+  write(small, less)
+  return true
+end)
 write(small, text)
 os.remove(small .. ".try")
 print(wanted)

@@ -1,0 +1,404 @@
+-- madekernels: random kernels for rewritings to go wrong on. A grammar of what kernels do, by the
+-- idioms that rewritings look for (rows, reductions, tiles, lanes, histograms, searches), with what
+-- misleads a reader between: second names, jumps, bounds that vary by thread, empty ranges, macros.
+--
+-- Each kernel is k(out, a, b, n) of rewritten.source, with 2 blocks of 64 threads. It ends, and
+-- races with nobody: a thread writes its own elements of `out` alone (t, t + 128, and eight from
+-- 512 + 8 * t), but for atomics from 2048 on and what barriers part. Sums of its data are exact.
+--
+-- A rule is a list of texts. `<name>` stands for a text of that rule, `<name x>` for one in which
+-- $J is x; $J is the loop's variable, and $N a number that no other text of the kernel has.
+
+local M = {}
+
+local RULES = {}
+
+local function rule(name, ...) RULES[name] = { ... } end
+
+-- ---- values -----------------------------------------------------------------------------------
+
+rule("load", "a[t * 8 + $J]", "a[t * 8 + $J]", "b[$J]", "b[$J]", "a[$J]", "a[t + $J * 128]",
+  "out[t]", "out[t + 128]", "tile[1][lane]", "__ldg(&a[$J])", "*(b + $J)", "nth(a, t * 8 + $J)",
+  "AT(b, $J)", "C[$J & 7]", "a[t * 8 + $J + 1]", "a[t]", "pair.y", "z[t]", "same")
+rule("value", "<load>", "<load>", "<load> * <load>", "<load> * 0.5f", "<load> + <load>",
+  "<load> - s", "fabsf(<load>)", "fmaxf(<load>, <load>)", "(<cond> ? <load> : <load>)",
+  "twice<float>(<load>)", "-<load>", "(float)($J % 5)", "<load> / 4.0f", "<load> / (b[m] + 64.0f)",
+  "(float)(($J + 3) / w)", "powf(<load>, 2.0f)", "<load> / <divisor>")
+rule("divisor", "a[5]", "b[t]", "(float)w", "d", "b[n]")
+rule("cond", "<load> > 0.5f", "<load> < s", "n > 2", "m > 1", "lane < 9", "$J % 3 == 1", "w > 2",
+  "<load> > 0.0f && n > 1", "n < 3 || <load> > 1.0f", "s > 2.0f", "flag", "a[w] > b[w]",
+  "!(<load> <= 0.0f)", "isnan(<load>)")
+rule("bound", "n", "n", "n", "m", "w", "7", "4", "n - 2", "t % 5", "lane % 4 + 1", "(int)b[3] & 7",
+  "COUNT", "w + 1", "n & 15")
+rule("low", "0", "0", "0", "0", "0", "1", "m", "w", "lane % 3", "t & 1", "2")
+rule("bin", "$J & 3", "w", "lane & 1", "((int)a[t * 8 + $J]) & 7", "0", "t & 3", "n & 1")
+rule("own", "out[t]", "out[t]", "out[t + 128]", "out[512 + t * 8 + ($J & 7)]",
+  "out[512 + t * 8 + w]", "z[t]", "here", "tile[1][lane]")
+rule("set", "=", "=", "+=", "+=", "-=", "*=")
+rule("sum", "s += <value>;", "s += <value>;", "s += <value>;", "s = s + <value>;",
+  "s = fmaxf(s, <value>);", "s = fminf(<value>, s);", "if (<load> > s) s = <load>;",
+  "s -= <value>;", "s = s * 0.5f + <value>;", "s += <cond> ? <value> : 0.0f;",
+  "if (<cond>) s += <value>;", "k += <cond>;", "k = k * 2 + 1;", "s2 += <value>; s += s2;")
+
+-- ---- statements -------------------------------------------------------------------------------
+
+rule("jump", "if (<cond>) break;", "if (<cond>) break;", "if (<cond>) continue;",
+  "if (<cond>) return;", "if (<cond>) goto end;", "{ if (<cond>) { s += 1.0f; break; } }")
+rule("odd", "int at$N = n > 0 ? t : -100000; <own> += a[at$N];", "$J += <cond> ? 1 : 0;",
+  "if (<cond>) $J++;", "w = ($J + 1) & 3;", "d = b[$J];", "flag = <cond>;", "z = out + 128;",
+  "const float &near$N = out[t]; s += near$N;", "auto p$N = a + t; s += p$N[$J];",
+  "[[maybe_unused]] float u$N = <load>; s += u$N;", "float s = <load>; <own> += s;",
+  "switch (w) { case 1: s += 1.0f; break; default: <sum> }", "PUT(<own>, <value>);",
+  "auto f$N = [&](float x) { s += x; }; f$N(<load>);", "int w = $J & 1; s += a[w];",
+  "add(&out[t], <load>);", "volatile float v$N = <load>; s += v$N;", "b = <cond> ? a : b;")
+rule("step", "<sum>", "<sum>", "<sum>", "<sum>", "<own> <set> <value>;", "<own> <set> <value>;",
+  "if (<cond>) <own> <set> <value>;", "if (<cond>) { <sum> } else { <own> = <value>; }", "<jump>",
+  "<odd>", "out[512 + t * 8 + ($J & 7)] = s;", "atomicAdd(&out[2048 + (<bin>)], 1.0f);",
+  "int q$N = $J / w1; s += q$N + $J % w1;", "if (a[at] > 0.5f) <sum>", "s += a[at] * <load>;")
+rule("steps", "<step>", "<step>", "<step> <step>", "<step>\n    <step>\n    <step>")
+rule("head", "for (int $J = <low>; $J < <bound>; $J++)", "for (int $J = <low>; $J < <bound>; $J++)",
+  "for (int $J = <low>; $J < <bound>; ++$J)", "for (int $J = <low>; $J <= <bound>; $J += 2)",
+  "for (int $J = (<bound>) - 1; $J >= 0; $J--)", "for (unsigned $J = <low>; $J < <bound>; $J++)",
+  "for (int $J = <low>, e$N = <bound>; $J < e$N; $J++)",
+  "for (int $J = 0; $J != (<bound> & 31); $J++)",
+  "#pragma unroll\n  for (int $J = 0; $J < 4; $J++)",
+  "for (int $J = lane & 3; $J < <bound>; $J += 4)",
+  "for (short $J = 0; $J < <bound>; $J++)", "for (int $J = <low>; <bound> > $J; $J += w1)")
+rule("loop", "<head> {\n    <steps>\n  }", "<head> {\n    <steps>\n  }", "<head> <sum>",
+  "<head> {\n    <steps>\n    <head i$N> {\n      <steps i$N>\n    }\n    <steps>\n  }",
+  "<head> {\n    <head i$N>\n      <sum i$N>\n    <step>\n  }",
+  "{ int $J = <low>; while ($J < <bound>) { <sum> $J++; <step> } }",
+  "{ int $J = <low>; do { <steps> $J++; } while ($J < <bound>); }",
+  "<head> {\n    <sum>\n  }\n  <head> {\n    <own> <set> <value>;\n  }",
+  "{ int $J; for ($J = <low>; $J < <bound>; $J++) { <jump> <sum> } s += $J; }",
+  "if (<bound> > 0) <head> {\n    <steps>\n  }",
+  "for (int $J = 1; $J < 8; $J++) out[512 + t * 8 + $J] += out[512 + t * 8 + $J - 1] + <load>;",
+  "{ int $J = 0; for (; $J < <bound> && <load> != s; $J++) ; s += $J; }")
+rule("plain", "<own k> <set> <value k>;", "if (<cond k>) { <own k> <set> <value k>; }", "<sum k>",
+  "if (<cond k>) <loop j$N> else <sum k>", "{ float *row$N = &out[t]; <loop j$N> row$N[0] += s; }",
+  "for (int r = 0; r < 2; r++) { int at = n > r ? t : -100000; <loop j$N> }",
+  "if (lane == 0) { <loop j$N> out[t] = s; }", "if (t == 0) { <loop j$N> out[t] = s; }",
+  "if (<cond k>) return;", "atomicAdd(&out[2048 + (<bin k>)], <load k>);",
+  "float4 v$N = make_float4(a[t], b[t], 1.0f, s); s += v$N.x * v$N.w;")
+
+-- ---- what a block's threads do together: only where all of them come ---------------------------
+
+rule("together",
+  "__syncthreads(); tile[3][lane] = s; __syncthreads(); s += tile[3][63 - lane];",
+  [[__syncthreads(); tile[0][lane] = <load k>;
+  __syncthreads(); <own k> += tile[0][lane ^ <mask>];]],
+  [[__syncthreads();
+  tile[2][lane] = s;
+  __syncthreads();
+  for (int half = 32; half > 0; half /= 2) {
+    if (lane < half) tile[2][lane] += tile[2][lane + half];
+    __syncthreads();
+  }
+  s += tile[2][0];]],
+  [[__syncthreads();
+  for (int i = lane; i < n; i += blockDim.x) tile[3][i & 63] = a[i];
+  __syncthreads();
+  s += tile[3][<place>];]],
+  "for (int o = 16; o > 0; o /= 2) s += __shfl_down_sync(0xffffffffu, s, o);",
+  "for (int o = 16; o > 0; o >>= 1) s += __shfl_xor_sync(0xffffffffu, s, o);",
+  "s += __shfl_sync(0xffffffffu, s, <mask> & 31);", "k += __popc(__ballot_sync(~0u, <cond k>));",
+  [[float part = 0;
+  for (int i = lane & 31; i < n; i += 32) part += a[(t / 32) * 64 + i];
+  for (int o = 16; o > 0; o /= 2) part += __shfl_down_sync(0xffffffffu, part, o);
+  if ((lane & 31) == 0) out[t] = part;]],
+  [[__syncthreads();
+  if (lane < 8) tile[2][lane] = 0;
+  __syncthreads();
+  for (int i = lane; i < n; i += 64) atomicAdd(&tile[2][(int)a[i] & 7], 1.0f);
+  __syncthreads();
+  if (lane < 8) atomicAdd(&out[2048 + lane], tile[2][lane]);]],
+  [[for (int base = 0; base < n; base += 64) {
+    tile[0][lane] = a[base + lane];
+    __syncthreads();
+    for (int i = 0; i < 64 && base + i < n; i++) s += tile[0][i] * <load i>;
+    __syncthreads();
+  }]],
+  "if (lane == 0) { for (int i = 0; i < n; i++) { s += a[i]; out[2100 + blockIdx.x] = s; } }",
+  "if (__syncthreads_or(<cond k>)) s += 1.0f;")
+rule("mask", "1", "3", "16", "31", "32", "33", "63")
+rule("place", "lane", "lane", "(lane + 1) & 63", "lane ^ 1", "lane / 2", "0", "n & 63")
+
+-- ---- kernels ----------------------------------------------------------------------------------
+
+rule("thread", "blockIdx.x * blockDim.x + threadIdx.x", "threadIdx.x + blockIdx.x * blockDim.x",
+  "blockIdx.x * 64 + threadIdx.x")
+rule("name", "float *z = out;", "auto z = out + 128;", "auto *z = &out[0];",
+  "float *z; z = out + 128;", "float *z = n > 2 ? out : out + 128;",
+  "typedef float *Pointer; Pointer z = out;", "float *const z = out + 128;")
+rule("place_name", "float &here = out[t];", "auto &here = tile[1][lane];",
+  "float &here = tile[1][lane];",
+  "float (*rows)[64] = tile; float &here = rows[1][lane];", "auto &here = z[t];")
+rule("same", "const float &same = out[t];", "float same = a[t];",
+  "const auto &same = tile[1][lane];",
+  "const float same = out[t + 128];")
+-- Rewritings ask for a plain thread's index with a guard, or for loops over all work.
+rule("kernel",
+  [[<names>
+  <plain>
+  <loop j>
+  <end>]],
+  [[<names>
+  <loop j>
+  <plain>
+  <loop j>
+  <end>]],
+  [[<names>
+  <together>
+  <loop j>
+  <together>
+  <end>]],
+  [[<names>
+  <together>
+  <together>
+  <end>]],
+  [[int t = <thread>, w = 2;
+  if (t < n) {
+    float s = <start>;
+    for (int j = <low2>; j < <bound2>; j++) { <row> <maybe> }
+    out[t] = s;
+  }]],
+  [[int t = <thread>;
+  if (t >= n) return;
+  float s = <start>;
+  <maybe2>
+  for (int j = 0; j < <bound2>; j++) { <row> <row> }
+  out[t] = s;
+  <maybe2>]],
+  [[int t = <thread>;
+  if (t < n) { <simple> <simple> }]],
+  [[for (int t = <thread>; t < n; t += gridDim.x * blockDim.x) { <simple> }]],
+  [[int t = <thread>; float s = <start>;
+  for (int j = t; j < n; j += blockDim.x * gridDim.x) { s += a[j] * b[j]; <maybe3> }
+  atomicAdd(&out[2048], s);]],
+  [[__shared__ float tile[64];
+  int lane = threadIdx.x, t = <thread>; float s = <start>;
+  for (int j = lane; j < n; j += blockDim.x) s <gather> a[blockIdx.x * 128 + j];
+  tile[lane] = s;
+  __syncthreads();
+  for (int half = 32; half > <stop>; half >>= 1) {
+    if (lane < half) tile[lane] <gather> tile[lane + half];
+    __syncthreads();
+  }
+  <after>]],
+  [[int row = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x & 31;
+  <rows>float s = <start>;
+  for (int j = lane; j < n; j += 32) { s += a[row * 64 + j] <times>; <maybe3> }
+  for (int o = 16; o > 0; o >>= 1) s += __shfl_xor_sync(0xffffffffu, s, o);
+  if (lane == 0) out[row] = s;]],
+  [[if (blockIdx.x == 0 && threadIdx.x == 0) {
+    float s = <start>;
+    for (int j = 0; j < n; j++) { <single> }
+    out[0] = s;
+  }]],
+  [[int t = <thread>, m = n / 2, w = n & 3, at = n > 0 ? t : -100000;
+  int far = n > 20 ? t : -100000; float s = <start>, s2 = b[3];
+  <alias>
+  for (int j = <low2>; j < <bound2>; j++) { <inner j> <inner j> <inner j> }
+  out[t + 256] = s + s2 + w;]],
+  [[int t = <thread>, m = n / 2, w = n & 3, at = n > 0 ? t : -100000;
+  int far = n > 20 ? t : -100000; float s = <start>, s2 = b[3];
+  <alias>
+  for (int j = <low2>; j < <bound2>; j++) { <inner j> }
+  <inner0>
+  for (int i = <low2>; i < <bound2>; i++) { <inner i> <inner i> }
+  out[t + 256] = s + s2 + w;]],
+  [[int t = <thread>, m = 4, w = n & 3, at = n > 0 ? t : -100000;
+  int far = n > 20 ? t : -100000; float s = <start>, s2 = 0;
+  for (int j = 0; j < n; j++) { <inner j> }
+  for (int j = 0; j < n; j++) { <inner j> <inner j> }
+  out[t + 256] = s + s2 + w;]],
+  [[int t = <thread>;
+  if (t < n) {
+    float s = <start>;
+    for (int j = 0; j < <bound2>; j++) <lanes>
+    out[t + 256] = s;
+  }]],
+  [[int t = <thread>;
+  if (t >= n) return;
+  float s = <start>; int at = 0;
+  for (int j = <low2>; j < <bound2>; j++) { <lanes> <maybe4> }
+  out[t + 256] = s + at;]],
+  [[__shared__ float mine[64]; float *other = mine;
+  int t = <thread>, lane = threadIdx.x;
+  mine[lane] = a[t];
+  for (int j = 0; j < <bound3>; j++) { mine[lane] += b[j]; <maybe5> }
+  <maybe5>
+  out[t] = mine[lane];]],
+  [[int t = <thread>; float s = 0, q = 1.0f; <alias2>
+  for (int j = 0; j < <bound2>; j++) s += a[t * 8 + j];
+  out[t] = s <maybe6>;
+  for (int j = 0; j < <bound2>; j++) q += b[j] <maybe6>;
+  out[t + 128] = q <maybe6>;]],
+  [[int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;
+  int c = n < 16 ? n : 16, w = <width>;
+  if (x >= c || y >= w) return;
+  float s = <start>; int t = y * 16 + x;
+  for (int j = 0; j < <bound2>; j++) s += a[<places>] * b[j];
+  <alias2> <simple2>
+  out[<places2>] = s;]],
+  [[int x = blockIdx.x * 8 + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+  __shared__ float tile[8][8]; int i = threadIdx.x, t = y * 16 + x;
+  tile[threadIdx.y][i] = x < n ? a[t] : 0.0f;
+  __syncthreads();
+  out[<places2>] = tile[<turned>] + b[x];]],
+  [[float s = <start>; int w = n & 3; float *z = out;
+  for (int i = threadIdx.x; i < n; i += blockDim.x) { <strided> <maybe7> }
+  <after2>]],
+  [[float s = <start>; int w = n & 3; float *z = out;
+  __syncthreads();
+  for (int i = threadIdx.x; i < n; i += blockDim.x) out[blockIdx.x * 1024 + i] = a[i];
+  __syncthreads();
+  for (int i = threadIdx.x; i < n; i += blockDim.x) {
+    s += out[blockIdx.x * 1024 + <back>]; <maybe7>
+  }
+  atomicAdd(&out[3000], s);]])
+rule("inner", "if (n > 20) s += a[far];", "if (n > 20) out[far] += b[$J];",
+  "if (n > 20) s += b[$J] / a[far];", "if (n > 20 && a[far] > 0) s += 1;",
+  "out[t] += a[t * 8 + $J];", "out[t] += b[$J];", "s += a[at];", "s += a[at] * b[$J];",
+  "s += b[$J] / a[at];", "s += z[t];", "z[t] = s;", "z[t] += b[$J];",
+  "out[512 + t * 8 + w] += b[$J];",
+  "s += a[w];", "if (n > 2) s += b[$J];", "if (b[$J] > 0) s += a[at];", "if (b[$J] < 0) break;",
+  "if (b[$J] < 0) continue;", "w = $J & 3;", "s2 = fmaxf(s2, b[$J]);", "s2 += s;",
+  "s2 += a[t] * a[t];",
+  "out[512 + t * 8 + ($J & 7)] = a[$J] * s;", "out[512 + t * 8 + ($J & 7)] += 1.0f;",
+  "s += $J / (w + 1);",
+  "out[t + 128] = a[t * 8 + $J];", "for (int q = 0; q < $J; q++) s += b[q];", "s += b[$J] * 2;",
+  "for (int q = 0; q < w; q++) out[t] += b[q] * a[at];", "if (w) out[t] -= 1.0f;",
+  "s -= out[t + 128];",
+  "at = n > 2 ? t : 0;", "if (t == $J) s2 += out[t];", "s += out[512 + t * 8 + ($J & 7)];")
+rule("inner0", "", "s += z[t];", "out[t] = s;", "s2 = s;", "if (s > 9) return;", "w++;")
+rule("alias", "float *z = out;", "float *z = out + 128;", "auto z = out + 512 + t * 7;",
+  "float *z = n > 3 ? out : out + 128;", "float *z = out; z += 128;",
+  "float *p = out; float *z = p;")
+rule("alias2", "", "", "float *z = out; z[t] = 1.0f;")
+rule("lanes", "s += a[t * 8 + j];", "s += a[t * 8 + j] * b[j];", "s = fmaxf(s, a[t * 8 + j]);",
+  "{ s += a[t * 8 + j]; out[512 + t * 8 + (j & 7)] = s; }",
+  "out[512 + t * 8 + (j & 7)] = a[t * 8 + j] + t;",
+  "if (a[t * 8 + j] > s) s = a[t * 8 + j];",
+  "if (a[t * 8 + j] > s) { s = a[t * 8 + j]; out[t] = j; }",
+  "{ if (b[j] < 0) continue; s += b[j]; }", "{ if (b[j] < -3) break; s += b[j]; }",
+  "out[t] += b[j];",
+  "s += a[t * 8 + j] > 1 ? 1 : 0;", "{ s += b[j]; out[t] = s; }", "s += b[j] * j;", "s -= a[j];")
+rule("maybe4", "", "", "", "at = j;", "if (s > 20) break;", "if (b[j] > s) { at = j; }",
+  "at += j & 1;")
+rule("maybe5", "", "", "", "__syncthreads();", "other[lane] *= 0.5f;", "__syncwarp();",
+  "mine[lane] -= 1.0f;")
+rule("maybe6", "", "", "", "+ out[t]", "+ a[t]", "+ s", "+ q")
+rule("maybe7", "", "", "", "if (a[i] > 9) break;", "if (a[i] < 0) continue;", "w = i;",
+  "i += w & 64;")
+rule("width", "8", "c", "c / 2", "16")
+rule("places", "y * 16 + j", "x * 16 + j", "j * 16 + x", "j * 16 + y", "t")
+rule("places2", "t", "t", "x * 16 + y", "512 + x * 32 + y", "t + 256")
+rule("simple2", "", "out[1024 + t] = s;", "if (s > 4) return;", "s += out[<places2>];")
+rule("turned", "threadIdx.y][i", "i][threadIdx.y", "threadIdx.y][i ^ 1", "7 - threadIdx.y][i")
+rule("strided", "out[blockIdx.x * 1024 + i] = a[i];", "s += a[i] * b[i];",
+  "out[blockIdx.x * 1024 + i] += b[i];",
+  "atomicAdd(&out[2048 + (i & 3)], a[i]);", "z[blockIdx.x * 1024 + i] = s; s += a[i];")
+rule("after2", "atomicAdd(&out[3000], s);", "if (threadIdx.x == 0) out[3000 + blockIdx.x] = w;", "",
+  "out[3100 + blockIdx.x * 64 + threadIdx.x] = s;")
+rule("back", "i", "i", "n - 1 - i", "(i + 1) % n", "i / 2")
+rule("start", "0", "0.0f", "0.0f", "b[0]", "-1e30f", "1.0f", "a[n]")
+rule("low2", "0", "0", "1", "t % 2", "n / 5")
+rule("bound2", "8", "n", "n", "t % 9", "(n & 7)", "(int)b[1] & 7")
+rule("bound3", "8", "n", "(n & 7)", "(int)b[1] & 7")
+rule("row", "s += a[t * 8 + j];", "s += a[t * 8 + j] * b[j];", "out[512 + t * 8 + (j & 7)] = s;",
+  "s = fmaxf(s, a[t * 8 + j]);", "if (a[t * 8 + j] > s) s = a[t * 8 + j];",
+  "out[t] += a[t * 8 + j];",
+  "s += j * b[j];", "if (a[t * 8 + j] == 1.0f) { s = j; break; }", "s *= 0.5f; s += b[j];",
+  "if (b[j] < 0) continue; s += a[t + j];", "s += a[j * 128 + t];", "s = s < b[j] ? b[j] : s;",
+  "s += b[j] / a[t + 1];", "s += (j / 3) * b[j % 3];", "s += s < 4.0f ? a[t * 8 + j] : 0;",
+  "{ if (n > 3) s += b[j]; else s -= b[j]; }", "if (t == j) s += 2.0f;", "out[128 + t] = b[j];",
+  "atomicAdd(&out[2048 + (j & 3)], a[t * 8 + j]);", "s = a[t * 8 + j] > 9.0f ? 0 : s + 1;")
+rule("maybe", "", "", "", "if (s > 20.0f) break;", "if (s > 9.0f) j++;", "out[128 + t] = s;",
+  "w = j;")
+rule("maybe2", "", "", "float *z = out + 128; z[t] = s;", "if (a[t] < 0) return;",
+  "out[128 + t] = 1;")
+rule("maybe3", "", "", "if (s > 30.0f) break;", "if (b[j] < 0.0f) continue;",
+  "if (j == 5) s += 1.0f;")
+rule("simple", "out[t] = a[t] + b[t];", "out[t] += a[t] * 0.5f;", "if (a[t] > 0) out[t] = b[t];",
+  "out[t + 128] = out[t];", "float x = a[t]; out[t] = x > 1.0f ? x : -x;", "out[t] = a[n - 1 - t];",
+  "out[512 + (t % 8) * 128 + t / 8] = a[t];", "atomicAdd(&out[2048 + (t & 7)], a[t]);",
+  "if (b[t] > 2.0f) return;", "int k = t / 5, l = t % 5; out[t] = a[k] + b[l];",
+  "auto z = out; z[t] -= b[t];", "out[t] = t > 0 ? a[t - 1] : a[t];")
+rule("gather", "+=", "+=", "-=")
+rule("stop", "0", "0", "16", "31")
+rule("after", "if (lane == 0) out[blockIdx.x] = tile[0];", "out[t] = tile[0];",
+  "if (lane == 0) atomicAdd(&out[2048], tile[0]);", "out[t] = tile[lane];")
+rule("rows", "", "if (row >= (n < 4 ? n : 4)) return;\n  ", "if (row >= 3) return;\n  ")
+rule("times", "", "* b[j]", "* 0.5f")
+rule("single", "s += a[j];", "s += a[j]; out[128 + j] = s;", "out[j] = a[j] + b[j];",
+  "if (a[j] > s) s = a[j];", "if (a[j] > 4.0f) break; s += a[j];",
+  "out[j + 1] = out[j] * 0.5f + a[j];",
+  "out[2048 + ((int)a[j] & 3)] += 1.0f;", "if (j % 3 == 0) continue; s += b[j];",
+  "s = s * 0.5f + a[j];")
+rule("names", [[int t = <thread>, lane = threadIdx.x, m = n / 2, w = n & 3, k = 0;
+  int w1 = w + 1, at = n > 0 ? t : -100000;
+  __shared__ float tile[4][64];
+  tile[0][lane] = tile[1][lane] = tile[2][lane] = tile[3][lane] = b[t];
+  float s = <first>, s2 = 0.0f, d = b[7];
+  bool flag = n > 1;
+  float2 pair = make_float2(a[t], b[t]);
+  <name>
+  <place_name>
+  <same>]])
+rule("first", "0.0f", "0", "a[t]", "b[lane]")
+rule("end",
+  "out[t + 256] = s + k + d + w + tile[1][lane] + (flag ? 1 : 0) + pair.x + s2 + at;\n  end: ;",
+  "end: out[t + 256] = s + k; out[t] += d + s2 + w1 + m;\n  return;")
+
+local PRELUDE = [[
+#define COUNT 5
+#define AT(x, i) x[(i) & 63]
+#define PUT(x, v) do { x = v; } while (0)
+__constant__ float C[8] = { 1, 2, 3, -1, 4, 0.5f, 7, -2 };
+template <typename T> __device__ T twice(T x) { return x + x; }
+__device__ inline float nth(const float *p, int i) { return p[i]; }
+__device__ void add(float *p, float x) { *p += x; }
+]]
+
+-- A text of a rule. $J and $N are given before what the text refers to is.
+local function expand(self, name, variable)
+  local text = self.rng:pick(RULES[name])
+  if text:find "%$N" then self.count = self.count + 1 end
+  text = text:gsub("%$N", tostring(self.count)):gsub("%$J", variable or "k")
+  return (text:gsub("<([%w_]+) ?(%w*)>", function(inner, other)
+    if not RULES[inner] then return nil end
+    return expand(self, inner, other ~= "" and other or variable)
+  end))
+end
+
+local HEAD = 'extern "C" __global__ void %sk(float *out, const float *%sa, const float *%sb, int n)'
+local BOUNDS = { "", "", "", "__launch_bounds__(64) " }
+
+--- A kernel's source.
+---@param rng table
+---@return string
+function M.make(rng)
+  local self = { rng = rng, count = 0 }
+  local body = expand(self, "kernel")
+  local is_soup = body:find "COUNT" or body:find "AT%(" or body:find "C%[" or body:find "twice<"
+    or body:find "nth%(" or body:find "PUT" or body:find "add%("
+  local restrict = rng:int(4) == 1 and "__restrict__ " or ""
+  return (is_soup and PRELUDE or "")
+    .. HEAD:format(rng:pick(BOUNDS), restrict, restrict) .. "\n{\n  " .. body .. "\n}\n"
+end
+
+--- How such a kernel is held (tests/lua/held.lua): two warps a block, no work, little, more than a
+--- block's and as much as not divides, on data with numbers that are none, and with equal ones.
+---@param source string
+---@param more table what else is asked
+function M.held(source, more)
+  local is_plane = source:find "threadIdx%.y"
+  local options = { grid = is_plane and { 2, 2 } or 2, block = is_plane and { 8, 8 } or 64,
+    races = true, runs = { { 0, "plain" }, { 1, "plain" }, { 7, "nan" }, { 37, "plain" },
+      { 64, "ties" }, { 100, "whole" } } }
+  for key, value in pairs(more) do options[key] = value end
+  return options
+end
+
+return M
