@@ -524,6 +524,17 @@ tap.case("more blocks for loops by the grid's width", function()
     "    if (first == 0) atomicAdd(&out[n], a[3]);", [[
     const int first = t + blockDim.x * blockIdx.x; int stride = (int)gridDim.x * blockDim.x;
 ]]), 5, { "2" }, INTS)
+  local LOOP = "    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; "
+    .. "i += gridDim.x * blockDim.x) "
+  refused("blocks that add something besides", "grid_size", rewritten.source("    float s = 1;\n"
+    .. LOOP .. "s += a[i];\n    atomicAdd(out, s);"), 4, { "2" }, "counts, outside of the loop")
+  local function promised(body)
+    local source = rewritten.source("    float s = 0;\n" .. LOOP .. body)
+    return require("gilua.transform.grid_size").make(kernels.of_text(source), 4, { "2" }).promise
+  end
+  tap.is(promised "{ s += a[i]; out[i] = s; }",
+    "no iteration of the loop at line 4 asks for `s` of another", "a sum as it stands is a promise")
+  tap.is(promised "{ s += a[i]; out[i] = a[i]; }", nil, "a sum is none")
   right("a block for an item", "grid_size", rewritten.source([[
     for (int row = blockIdx.x; row < n; row += gridDim.x)
         if (threadIdx.x < 3) out[3 * row + threadIdx.x] -= a[row];]], "int"), 3, { "16" }, INTS)
@@ -662,6 +673,22 @@ tap.case("where the condition does not hold for all blocks", function()
   text = rewritten.text(merge, changing, 1, { "x", "4" })
   tap.has(text:match "else {(.*)", "auto &i = i_all[part];", "what is changed is none")
   right("a number that the work changes", merge, changing, 1, { "x", "4" })
+end)
+
+tap.case("what keeps a block beyond the last from doing anything", function()
+  local function launches(condition, before)
+    local source = rewritten.source(("    int i = blockIdx.x * blockDim.x + threadIdx.x;\n%s"
+      .. "    if (%s) { out[i] = a[i]; }"):format(before or "", condition))
+    return merge.make(kernels.of_text(source), 1, { "x", "4" }).launch
+  end
+  local any, whole = "grid.x/4", "grid.x%4 grid.x/4"
+  tap.is(launches "i < n", any, "a number that grows with it")
+  tap.is(launches("j < n", "    int j = 0;\n    j = 3 + (int)i / 2 - 1;\n"), any, "by other names")
+  tap.is(launches "a[i] < 9.f", whole, "what is loaded")
+  tap.is(launches "n - i > 3", whole, "one that shrinks")
+  tap.is(launches "i < 2 * i - n", whole, "two that grow")
+  tap.is(launches("j < n", "    int j = i;\n    if (n > 3) j = b[i];\n"), whole, "one of two")
+  tap.is(launches("j < n", "    int j = 0;\n    if (n > 3) j = i;\n"), whole, "not always")
 end)
 
 tap.case("loops around what is done for each", function()
@@ -1208,6 +1235,39 @@ tap.case("wider blocks", function()
   refused("items across blocks", "widen", rewritten.source [[
     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x) out[i] = 1.f;]],
     1, { "2" }, "count items across blocks")
+  local own = "each of its threads has an element"
+  refused("a thread of all, counted by a number", "widen", rewritten.source [[
+    int t = blockIdx.x * 64 + threadIdx.x;
+    for (int i = threadIdx.x; i < n; i += blockDim.x) a += i;
+    out[t] = a[0];]], 1, { "2" }, own)
+  refused("an array that does not grow", "widen", rewritten.source [[
+    __shared__ float sum[64];
+    int t = threadIdx.x;
+    for (int i = t; i < n; i += blockDim.x) a += i;
+    sum[t + 1] = a[0];]], 1, { "2" }, own)
+  right("threads below a condition, and a loop from a block's own place", "widen",
+    rewritten.source [[
+    __shared__ float sum[64];
+    int t = threadIdx.x;
+    if (t < 32) sum[t] = a[t];
+    __syncthreads();
+    for (int i = blockIdx.x * 64 + threadIdx.x; i < blockIdx.x * 64 + n % 64; i += blockDim.x)
+      out[i] = sum[5];]], 1, { "2" }, { launched = true, block = { 64 } })
+  refused("threads that add something besides", "widen", rewritten.source [[
+    float s = 1;
+    for (int i = threadIdx.x; i < n; i += blockDim.x) s += a[i];
+    atomicAdd(out, s);]], 1, { "2" }, "updates memory once")
+  right("threads that add what they found", "widen", rewritten.source [[
+    float s = 0;
+    for (int i = threadIdx.x; i < n; i += blockDim.x) s += a[i];
+    atomicAdd(out, s);]], 1, { "2" }, { limit = 0.01 })
+  refused("a loop that some leave", "widen", rewritten.source [[
+    for (int i = threadIdx.x; i < n; i += blockDim.x) { if (a[i] > 1.f) break; out[i] = a[i]; }]],
+    1, { "2" }, "left before its end")
+  tap.is(require("gilua.transform.widen").make(kernels.of_text(rewritten.source [[
+    float s = 0;
+    for (int i = threadIdx.x; i < n; i += blockDim.x) { s += a[i]; out[i] = s; }]]), 1, { "2" })
+    .promise, "no iteration of the loop at line 4 asks for `s` of another", "a promise")
   refused("no loop", "widen", rewritten.source [[
     if ((int)threadIdx.x < n) out[threadIdx.x] = blockDim.x;]], 1, { "2" }, "no loop together")
   refused("what it calls knows the width", "widen", "#define WIDTH 64\n"

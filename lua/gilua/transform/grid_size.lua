@@ -6,7 +6,9 @@
 -- source stays as it is; the launch changes.
 
 local affine = require "gilua.source.affine"
+local carried = require "gilua.facts.carried"
 local effects = require "gilua.facts.effects"
+local nothing = require "gilua.facts.nothing"
 local threads = require "gilua.transform.threads"
 
 local OF_GRID = { blockIdx = true, gridDim = true }
@@ -84,8 +86,8 @@ local function strides(fn, loop, side, names)
   end
   local block, grid = "blockIdx." .. side, "gridDim." .. side
   local own, rest = factor_of(expanded(fn, loop.start, names, 1), block)
-  local all, nothing = factor_of(expanded(fn, loop.by, names, 1), grid)
-  return own and all and same(own, all) and next(nothing) == nil and not mentions(rest, grid)
+  local all, besides = factor_of(expanded(fn, loop.by, names, 1), grid)
+  return own and all and same(own, all) and next(besides) == nil and not mentions(rest, grid)
     and not mentions(own, grid) and not mentions(all, block) or false
 end
 
@@ -129,8 +131,27 @@ local function used_elsewhere(fn, side, names, heads)
   end
 end
 
+-- Does a condition hold for the first block alone, however many there are: `blockIdx.x == 0`?
+local function is_of_first(fn, tree, side)
+  if tree.kind ~= "binary" then return false end
+  if tree.op == "&&" then return is_of_first(fn, tree.a, side) or is_of_first(fn, tree.b, side) end
+  local is_zero = tree.op == "==" and affine.integer(tree.b) == 0
+  local form = is_zero and expanded(fn, tree.a, {}, 1)
+  return form and mentions(form, "blockIdx." .. side) or false
+end
+
+-- Is a call below such a condition?
+local function is_once(fn, call, side)
+  for _, s in ipairs(fn.statements) do
+    local is_around = s.kind == "if" and s.condition and s.body.first <= call.node.first
+      and call.node.last <= s.body.last
+    if is_around and is_of_first(fn, s.condition, side) then return true end
+  end
+  return false
+end
+
 -- Why it matters how many blocks come by outside of the loops; nil where it does not.
-local function counts_blocks(fn, loops)
+local function counts_blocks(fn, loops, side)
   for _, access in ipairs(effects.of(fn, fn.body).accesses) do
     local d = access.root and fn.variables[access.root] and fn.variables[access.root][1]
     local is_own = d and not d.parameter
@@ -138,22 +159,20 @@ local function counts_blocks(fn, loops)
       return ("line %d writes, outside of the loop"):format(fn.kernel:line_of(access.token))
     end
   end
-  for _, call in ipairs(effects.of(fn, fn.body).calls) do
-    local value = (call.name or ""):find "^atomic" and call.node.args[2]
-    if value and affine.integer(value) and not within(loops, call.node.first) then
-      return ("line %d counts, outside of the loop"):format(fn.kernel:line_of(call.node.first))
-    end
+  local call = nothing.counted(fn, loops, function(call) return not is_once(fn, call, side) end)
+  if call then
+    return ("line %d counts, outside of the loop"):format(fn.kernel:line_of(call.node.first))
   end
 end
 
 -- The loops of a kernel that go over all items along a side; nil and why another number of blocks
--- would not do.
+-- would not do; what has to be promised.
 local function strided(fn, side)
   local uses = threads.uses(fn)
   local why = threads.hidden(fn, OF_GRID) or uses.whole and uses.whole .. " is used as a whole"
     or uses.grid and "it uses " .. uses.grid
   if why then return nil, why end
-  local names, heads, loops = {}, {}, {}
+  local names, heads, loops, promise = {}, {}, {}, nil
   for _, loop in ipairs(fn.loops) do
     local own = {}
     if strides(fn, loop, side, own) then
@@ -163,6 +182,7 @@ local function strided(fn, side)
       if loop.breaks or loop.leaves then
         return nil, ("the loop at line %d is left before its end"):format(loop.line)
       end
+      promise = promise or select(2, carried.of(loop))
     end
   end
   if #loops == 0 then return nil, "no loop goes on by the grid's width" end
@@ -171,22 +191,23 @@ local function strided(fn, side)
     return nil, ("line %d uses %s for more than where a loop goes"):format(
       fn.kernel:line_of(token), name)
   end
-  why = counts_blocks(fn, loops)
+  why = counts_blocks(fn, loops, side)
   if why then return nil, why end
-  return loops
+  return loops, nil, promise
 end
 
 --------------------------------------------------------------------------------------------------
 
--- The kernel, side and loops that a line is of.
+-- The side along which a loop on a line goes over all items; nil and why there is none; what has
+-- to be promised.
 local function at(kernel, line)
   local why
   for _, fn in ipairs(kernel.functions) do
     for _, side in ipairs(fn.is_entry and fn.body and threads.SIDES or {}) do
       if #threads.uses(fn).gridDim[side] > 0 and fn.line <= line and line <= fn.last_line then
-        local loops, reason = strided(fn, side)
+        local loops, reason, promise = strided(fn, side)
         for _, s in ipairs(loops or {}) do
-          if kernel:line_of(s.first) == line then return side end
+          if kernel:line_of(s.first) == line then return side, nil, promise end
         end
         why = why or reason
       end
@@ -213,9 +234,9 @@ local function make(kernel, line, args)
   if not times or times < 2 or times > MOST_TIMES or args[2] then
     return nil, ("it is written grid_size<LINE>(TIMES), with 2 to %d times"):format(MOST_TIMES)
   end
-  local side, why = at(kernel, line)
+  local side, why, promise = at(kernel, line)
   if not side then return nil, why end
-  return { edits = {}, launch = ("grid.%s*%d"):format(side, times),
+  return { edits = {}, promise = promise, launch = ("grid.%s*%d"):format(side, times),
     says = "the loop goes over all items with any number of blocks" }
 end
 
@@ -224,7 +245,8 @@ end
 ---@param side string
 ---@return boolean
 local function takes_any(fn, side)
-  return #threads.uses(fn).gridDim[side] > 0 and strided(fn, side) ~= nil
+  local loops, _, promise = strided(fn, side)
+  return #threads.uses(fn).gridDim[side] > 0 and loops ~= nil and not promise
 end
 
 return { name = "grid_size", first = true, find = find, make = make, takes_any = takes_any,

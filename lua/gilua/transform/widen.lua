@@ -7,9 +7,12 @@
 -- has fewer rounds, whose loads wait for each other less. The grid stays. A kernel whose threads
 -- count items across blocks would do others.
 
+local carried = require "gilua.facts.carried"
 local edit = require "gilua.transform.edit"
 local effects = require "gilua.facts.effects"
 local expression = require "gilua.source.expression"
+local nothing = require "gilua.facts.nothing"
+local statement = require "gilua.source.statement"
 local threads = require "gilua.transform.threads"
 
 local FACTORS = { 2, 4, 8 }
@@ -92,6 +95,81 @@ local function counts_across_blocks(fn, name)
   return found
 end
 
+-- Is a thread's number a term of a sum?
+local function has_thread(fn, tree)
+  if tree.kind == "binary" and (tree.op == "+" or tree.op == "-") then
+    return has_thread(fn, tree.a) or has_thread(fn, tree.b)
+  end
+  return threads.is_thread(fn, tree, "x")
+end
+
+-- Is a statement below a condition on a thread's number?
+local function is_guarded(fn, s)
+  local found = false
+  while s.parent and not found do
+    s = s.parent
+    expression.walk(s.kind == "if" and s.condition or nil, function(node)
+      found = found or threads.is_thread(fn, node, "x")
+    end)
+  end
+  return found
+end
+
+-- Has each thread an element of its own, which more threads do not have? It is at its number, of an
+-- array that does not grow with the block, or of all blocks' threads.
+local function has_own_element(fn, macro)
+  local words, found = fn.kernel.words, false
+  local function grows(node)
+    local d = node.kind == "name" and fn:declaration(node.text, node.first)
+    for _, extent in ipairs(d and macro and d.extents or {}) do
+      if extent and mentions(words, extent.first, extent.last, macro) then return true end
+    end
+    return false
+  end
+  local function see(node)
+    local is_own = node.kind == "index" and has_thread(fn, node.index)
+    found = found or is_own and not grows(node.a)
+    local is_sum = node.kind == "binary" and node.op == "+" and has_thread(fn, node)
+    found = found or is_sum and mentions(words, node.first, node.last, "blockIdx")
+  end
+  for _, s in ipairs(fn.statements) do
+    local strides = s.parent and s.parent.init == s and s.parent.loop
+    local is_start = strides and width_of(fn, strides.by)
+    for _, tree in ipairs(not is_start and not is_guarded(fn, s) and statement.trees(s) or {}) do
+      expression.walk(tree, see)
+    end
+  end
+  return found
+end
+
+-- The loops that threads share; nil and why others may not do iterations of one; what has to be
+-- promised.
+local function shared_loops(fn)
+  local list, promise = {}, nil
+  for _, loop in ipairs(fn.loops) do
+    if loop.counted and width_of(fn, loop.by) then
+      if loop.breaks or loop.leaves then
+        return nil, ("the loop at line %d is left before its end"):format(loop.line)
+      end
+      list[#list + 1] = loop.statement
+      promise = promise or select(2, carried.of(loop))
+    end
+  end
+  return list, nil, promise
+end
+
+-- Does each thread update memory, whether or not it has a share of the loops?
+local function has_own_update(fn, loops)
+  return nothing.counted(fn, loops, function(call)
+    for _, s in ipairs(fn.statements) do
+      local is_of = s.kind == "expression" and s.first <= call.node.first
+        and call.node.last <= s.last
+      if is_of then return not is_guarded(fn, s) end
+    end
+    return true
+  end) ~= nil
+end
+
 local function has_extern(fn)
   for _, s in ipairs(fn.statements) do
     for _, d in ipairs(s.declared or {}) do
@@ -120,6 +198,12 @@ local function plan_of(fn)
   if counts_across_blocks(fn, name) or counts_across_blocks(fn, "blockDim") then
     return nil, "its threads count items across blocks"
   end
+  if has_own_element(fn, fn.kernel.macros[width] and width) then
+    return nil, "each of its threads has an element, and more threads have none"
+  end
+  local loops, why, promise = shared_loops(fn)
+  if not loops then return nil, why end
+  if has_own_update(fn, loops) then return nil, "each of its threads updates memory once" end
   if has_extern(fn) then return nil, "the launch says how much shared memory it has" end
   if (fn.kernel.options.constants or {})[width] then
     return nil, ("%s is a parameter of the problem"):format(width)
@@ -131,7 +215,7 @@ local function plan_of(fn)
   if is_known and block and block ~= now then
     return nil, ("%s is %d, and its blocks have %d threads"):format(width, now, block)
   end
-  return { width = width, macro = is_known and width or nil, now = now or block }
+  return { width = width, promise = promise, macro = is_known and width or nil, now = now or block }
 end
 
 local function fits(fn, factor)
@@ -174,7 +258,8 @@ function M.make(kernel, line, args)
           e:replace(i, i, ("(%s * %d)"):format(plan.macro, factor))
         end
       end
-      return { edits = e:lines(), says = ("blocks of %d times as many threads"):format(factor),
+      return { edits = e:lines(), promise = plan.promise,
+        says = ("blocks of %d times as many threads"):format(factor),
         launch = (plan.macro and ("block.x==%d "):format(plan.now) or "")
           .. ("block.x*%d"):format(factor) }
     end

@@ -1,0 +1,152 @@
+--- nothing: is a value 0 where some loops have no round?
+--
+-- More threads or blocks that share such loops are right only if one without a share adds nothing:
+-- `float s = 0; for (…) s += a[i]; atomicAdd(y, s);`. Yes where all that the value is made of
+-- outside of the loops begins with 0 and has only such values added: variables, shared arrays, what
+-- lanes tell each other. What is done in the loops is not looked at. Anything else is unknown.
+
+local effects = require "gilua.facts.effects"
+local expression = require "gilua.source.expression"
+local statement = require "gilua.source.statement"
+
+local M = {}
+
+local MOST_DEPTH = 4 -- of functions that call each other
+
+local is_zero, is_returned
+
+local function of_literal(node)
+  local digits = node.text:match "^[%d.]+"
+  return digits ~= nil and tonumber(digits) == 0
+end
+
+-- Which argument of a call is the value that lanes or threads put together; nil of others.
+local function combined(node)
+  local callee = node.callee
+  if callee.kind == "member" then return callee.name:find "^shfl" and 1 or nil end
+  local name = callee.kind == "name" and callee.text or ""
+  return (name:find "^__shfl_" or name:find "^__reduce_add") and 2 or nil
+end
+
+local ZERO = {
+  number = function(_, node) return of_literal(node) end,
+  name = function(known, node) return known.names[node.text] or false end,
+  index = function(known, node) return is_zero(known, node.a) end,
+  cast = function(known, node) return is_zero(known, node.a) end,
+  unary = function(known, node)
+    return (node.op == "-" or node.op == "+" or node.op == "*") and is_zero(known, node.a)
+  end,
+  choice = function(known, node) return is_zero(known, node.a) and is_zero(known, node.b) end,
+  binary = function(known, node)
+    local one, other = is_zero(known, node.a), is_zero(known, node.b)
+    if node.op == "*" then return one or other end
+    return (node.op == "+" or node.op == "-") and one and other
+  end,
+  call = function(known, node)
+    local value = node.args[combined(node) or 0]
+    if value then return is_zero(known, value) end
+    return node.callee.kind == "name" and is_returned(known, node) or false
+  end,
+}
+
+function is_zero(known, node) return ZERO[node.kind] ~= nil and ZERO[node.kind](known, node) end
+
+-- What a node gives a name that is not 0: the name.
+local function spoiled(known, node)
+  if node.kind == "assign" then
+    local is_sum = node.op == "=" or node.op == "+=" or node.op == "-="
+    local is_kept = node.op == "*=" or is_sum and is_zero(known, node.b)
+    return not is_kept and effects.root_name(node.a) or nil
+  elseif node.kind == "postfix" or node.op == "++" or node.op == "--" then
+    return effects.root_name(node.a)
+  elseif node.kind == "call" and node.callee.kind == "name" and node.args[2]
+    and node.callee.text:find "^atomic%u" then
+    local is_kept = node.callee.text == "atomicAdd" and is_zero(known, node.args[2])
+    return not is_kept and effects.root_name(node.args[1]) or nil
+  end
+end
+
+local function within(list, s)
+  for _, loop in ipairs(list) do
+    if loop.first <= s.first and s.last <= loop.last then return true end
+  end
+  return false
+end
+
+-- What holds 0 where the loops do nothing: of all names, `given` parameters among them, those that
+-- are left after each that is given anything else is taken away.
+local function zeros(fn, loops, given, depth)
+  local known, more = { fn = fn, names = {}, depth = depth }, true
+  for name, list in pairs(fn.variables) do
+    local d = list[1]
+    local fits = #list == 1 and d.pointer == 0 and not d.reference
+      and (not fn.addressed[name] or d.shared)
+    known.names[name] = fits and (not d.parameter or given[name]) or nil
+  end
+  local function take(name)
+    if name and known.names[name] then known.names[name], more = nil, true end
+  end
+  while more do
+    more = false
+    for _, s in ipairs(fn.statements) do
+      local is_outside = not within(loops, s)
+      for _, d in ipairs(is_outside and s.declared or {}) do
+        local is_kept = d.init and is_zero(known, d.init) or not d.init and not d.unknown_init
+        if not is_kept then take(d.name) end
+      end
+      for _, tree in ipairs(is_outside and statement.trees(s) or {}) do
+        expression.walk(tree, function(node) take(spoiled(known, node)) end)
+      end
+    end
+  end
+  return known
+end
+
+-- Does a function of the file give 0 for arguments that are 0?
+function is_returned(known, call)
+  local fn = known.fn.kernel.by_name[call.callee.text]
+  if not fn or not fn.body or known.depth >= MOST_DEPTH or fn:summary().opaque then return false end
+  local given, returns = {}, 0
+  for i, p in ipairs(fn.params) do
+    given[p.name] = call.args[i] and is_zero(known, call.args[i]) or nil
+  end
+  local own = zeros(fn, {}, given, known.depth + 1)
+  for _, s in ipairs(fn.statements) do
+    if s.kind == "return" and not (s.tree and is_zero(own, s.tree)) then return false end
+    returns = returns + (s.kind == "return" and 1 or 0)
+  end
+  return returns > 0
+end
+
+--- Is a value 0 where loops have no round? true; nil and the sentence.
+---@param fn table of kernel.read
+---@param tree table
+---@param loops table[] statements
+---@return boolean? answer
+---@return string? promise
+function M.of(fn, tree, loops)
+  local is_known = not effects.of(fn, fn.body).opaque and is_zero(zeros(fn, loops, {}, 1), tree)
+  if is_known then return true end
+  return nil, ("`%s` is 0 where the loops that threads share have no round"):format(
+    fn.kernel:plain(tree))
+end
+
+-- Atomic operations of which it matters how often they are made.
+local COUNTING = { atomicAdd = true, atomicSub = true, atomicXor = true, atomicInc = true,
+  atomicDec = true, atomicExch = true, atomicCAS = true }
+
+--- The first update of memory outside of loops that tells how many threads made it: a call.
+---@param fn table
+---@param loops table[] statements
+---@param is_asked? fun(call: table): boolean those alone
+---@return table?
+function M.counted(fn, loops, is_asked)
+  for _, call in ipairs(effects.of(fn, fn.body).calls) do
+    local is_one = COUNTING[call.name] and not within(loops, call.node)
+      and (not is_asked or is_asked(call))
+    local is_sum = is_one and (call.name == "atomicAdd" or call.name == "atomicSub")
+    if is_one and not (is_sum and M.of(fn, call.node.args[2], loops)) then return call end
+  end
+end
+
+return M
