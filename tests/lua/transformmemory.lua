@@ -163,6 +163,13 @@ tap.case("an element that is loaded again", function()
   float x = a[t];
   t++;
   out[t] = a[t] + x;]]), 4, {}, none)
+  refused("a name that stays the element's", "reuse", rewritten.source(T .. [[
+  __shared__ float mine[64];
+  mine[threadIdx.x] = a[t];
+  const float &same = mine[threadIdx.x];
+  float x = mine[threadIdx.x];
+  mine[threadIdx.x] = 5.f;
+  out[t] = x + same;]]), 6, {}, none)
   refused("one behind a barrier", "reuse", rewritten.source(T .. [[
   float x = out[t];
   __syncthreads();

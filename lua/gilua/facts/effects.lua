@@ -388,7 +388,12 @@ local function see_declared(out, s)
   for _, d in ipairs(s.declared) do
     if d.unknown_init then not_known(out, d.why) end
     local is_elsewhere = d.reference and not d.const and not M.element_of(out.fn, d)
+    local before = #out.accesses
     if d.init then see(out, d.init, is_elsewhere and "address" or "read") end
+    for i = before + 1, d.reference and #out.accesses or 0 do -- no load: it comes with the name
+      local access = out.accesses[i]
+      if access.node == d.init and access.mode == "read" then access.mode = "bound" end
+    end
     for _, extent in ipairs(d.extents) do
       if extent then see(out, extent, "read") end
     end
