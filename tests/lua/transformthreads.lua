@@ -358,6 +358,12 @@ tap.case("a thread's own element as a variable", function()
   refuses("an element that several have", "  r[t / 2] = 1.f;\n  out[t] = r[t / 2];")
   refuses("one of two sides", "  r[t] = threadIdx.y;\n  out[t] = r[t];")
   refuses("by a pointer", "  float *p = r;\n  r[t] = 1.f;\n  out[t] = p[t];")
+  refused("of two sides, and turned", "private", rewritten.source [[
+  __shared__ float cell[8][8];
+  int x = threadIdx.x, y = threadIdx.y;
+  cell[y][x] = a[y * 8 + x];
+  __syncthreads();
+  out[y * 8 + x] = cell[x][y];]], 1, {}, no)
   refuses("a thread's number that changes", "  r[t] = 1.f;\n  t ^= 1;\n  out[t] = r[t];")
 end)
 
@@ -511,6 +517,34 @@ tap.case("a tree of sums", function()
   }
 ]]):gsub("96", "256"), 9, {}, { block = 64, limit = 1e-3 })
   tap.has(text, "for (int k = blockDim.x / 2; k >= 32; k /= 2)", "is turned around")
+  local function halved(behind)
+    return rewritten.source(([[
+  __shared__ float part[64];
+  int me = threadIdx.x;
+  for (int turn = 0; turn < 2; turn++) {
+  part[me] = a[me] + turn;
+  __syncthreads();
+  for (int k = 32; k > 0; k >>= 1) {
+    if (me < k) part[me] += part[me + k];
+    __syncthreads();
+  }
+  %s
+  __syncthreads();
+  }]]):format(behind))
+  end
+  local others = "elements of part besides the first"
+  local FIRST = { block = 64, limit = 1e-3 }
+  right("of which the first is asked for", tree, halved "out[me] = part[0];", 8, {}, FIRST)
+  right("by the first thread", tree, halved "if (me == 0) out[3] = part[me];", 8, {}, FIRST)
+  right("others that are given again", tree, halved [[float sum = part[0];
+  __syncthreads();
+  part[me] = sum;
+  __syncthreads();
+  out[me] = part[63 - me];]], 8, {}, FIRST)
+  refused("others are asked for", tree, halved "out[me] = part[me];", 8, {}, others)
+  refused("another is", tree, halved "if (me == 0) out[3] = part[1];", 8, {}, others)
+  refused("in the next turn", tree, (halved("out[me] = part[0];"):gsub("part%[me%] = a",
+    "if (turn == 0) %0")), 8, {}, others)
   refused("without a barrier", tree, sums [[
   for (int k = blockDim.x / 2; k > 0; k >>= 1) {
     if (me < k) part[me] += part[me + k];

@@ -8,6 +8,7 @@
 -- that is done for all of it, as those without work do what the first one does and store nothing.
 
 local blockwise = require "gilua.facts.blockwise"
+local carried = require "gilua.facts.carried"
 local effects = require "gilua.facts.effects"
 local expression = require "gilua.source.expression"
 local statement = require "gilua.source.statement"
@@ -77,7 +78,63 @@ local function meaning(known, node)
   return d and d.init and writes and #writes == 1 and not known.fn.addressed[node.text] and d.init
 end
 
--- Does a condition say that what is a block's own is below something? Or, turned, beyond it.
+-- What a variable is declared with, where nothing can change it before a node; nil of any other.
+local function beginning(fn, node)
+  local d = fn:declaration(node.text, node.first)
+  if not d or not d.init or fn.addressed[node.text] then return nil end
+  for _, token in ipairs(effects.of(fn, fn.body).writes[node.text] or {}) do
+    if token ~= d.token and token < node.first then return nil end
+  end
+  for _, loop in ipairs(fn.loops) do
+    local s = loop.statement
+    if s.first <= node.first and node.last <= s.last and d.token < s.first then return nil end
+  end
+  return d.init
+end
+
+-- The values that a variable may have at a node, one of them for certain; nil where another may be.
+local function values(known, node)
+  local fn, init = known.fn, meaning(known, node) or beginning(known.fn, node)
+  if init then return { init } end
+  local d, list, left = fn:declaration(node.text, node.first), carried.given(fn, node.text), {}
+  local is_given = d and not d.parameter and #fn.variables[node.text] == 1
+    and not fn.addressed[node.text] and carried.is_given(list, node.first, fn.open, fn.close)
+  for _, token in ipairs(is_given and effects.of(fn, fn.body).writes[node.text] or {}) do
+    left[token] = token ~= d.token or nil
+  end
+  local trees = {}
+  for i, one in ipairs(list) do trees[i], left[one.token] = one.value, nil end
+  return is_given and not next(left) and trees or nil
+end
+
+local MOST_DEPTH = 12
+
+-- Is a tree the greater, the higher the block's number is, whatever the data?
+local function grows(known, tree, depth)
+  if depth > MOST_DEPTH then return false end
+  local function up(part) return grows(known, part, depth + 1) end
+  if tree.kind == "member" then
+    return tree.a.kind == "name" and tree.a.text == known.index and tree.name == known.side
+  elseif tree.kind == "cast" then
+    return up(tree.a)
+  elseif tree.kind == "name" then
+    local list = values(known, tree)
+    for _, value in ipairs(list or {}) do
+      if not up(value) then return false end
+    end
+    return list ~= nil
+  elseif tree.kind ~= "binary" then
+    return false
+  end
+  local is_sum = tree.op == "+" or tree.op == "*"
+  local a, b = up(tree.a), is_sum and up(tree.b)
+  local takes = is_sum or tree.op == "-" or tree.op == "/" or tree.op == "<<" or tree.op == ">>"
+  return takes and (a and (b or not known:depends(tree.b)) or b and not known:depends(tree.a))
+    or false
+end
+
+-- Does a condition say that what grows with the block's number is below something that is the same
+-- for all blocks? Or, turned, beyond it.
 local function bounds(known, tree, turned)
   if tree.kind == "binary" and tree.op == (turned and "||" or "&&") then
     return bounds(known, tree.a, turned) or bounds(known, tree.b, turned)
@@ -89,7 +146,8 @@ local function bounds(known, tree, turned)
   end
   local side = tree.kind == "binary" and LESS[tree.op]
   if side and turned then side = side == "a" and "b" or "a" end
-  return side and known:depends(tree[side]) or false
+  local other = side and tree[side == "a" and "b" or "a"]
+  return side and grows(known, tree[side], 1) and not known:depends(other) or false
 end
 
 -- The parts of a tree behind a `?` that bounds them, as ranges of tokens.

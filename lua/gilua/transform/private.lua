@@ -21,18 +21,19 @@ local function sides_of(fn)
   return list
 end
 
--- Is each index a thread's number on a side, and are all sides among them?
-local function is_own(fn, indices, sides)
-  local found, n = {}, 0
+-- Is each index a thread's number on a side, and are all sides among them? The sides in their
+-- order, which all uses of an array must have: s[y][x] and s[x][y] are two threads'.
+local function own_order(fn, indices, sides)
+  local found, order = {}, {}
   for _, index in ipairs(indices) do
     local of
     for _, side in ipairs(sides) do
       if threads.is_thread(fn, index, side) then of = side end
     end
-    if not of or found[of] then return false end
-    found[of], n = true, n + 1
+    if not of or found[of] then return nil end
+    found[of], order[#order + 1] = true, of
   end
-  return n == #sides
+  return #order == #sides and table.concat(order) or nil
 end
 
 -- How often a name stands in a function; nil where a macro has it, too.
@@ -56,12 +57,14 @@ local function arrays(fn)
     for _, d in ipairs(s.declared or {}) do
       local fits = d.shared and not d.extern and #d.extents == #sides and d.pointer == 0
         and not d.init and #fn.variables[d.name] == 1
-      local nodes = {}
+      local nodes, order = {}, nil
       for _, access in ipairs(fits and all.accesses or {}) do
         if access.base == d.name or access.root == d.name then
           local is_index = access.node and access.node.kind == "index" and access.indices
           fits = fits and access.base == d.name and is_index and not access.atomic
-            and not access.escapes and is_own(fn, access.indices, sides)
+            and not access.escapes and own_order(fn, access.indices, sides) or false
+          order = order or fits
+          fits = fits and fits == order
           nodes[#nodes + 1] = access.node
         end
       end

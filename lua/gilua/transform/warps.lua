@@ -15,6 +15,7 @@
 -- first becomes one that ends with them. That needs blocks of 32 threads or more, along x, and for
 -- the latter a power of two.
 
+local apart = require "gilua.facts.apart"
 local edit = require "gilua.transform.edit"
 local effects = require "gilua.facts.effects"
 local statement = require "gilua.source.statement"
@@ -129,6 +130,49 @@ local function steered(s, condition)
   return k, bound and of_even(condition, k), bound
 end
 
+-- Is a statement an `if` by which the first thread goes on alone?
+local function is_of_first(kernel, s, thread)
+  local text = s.kind == "if" and s.condition and kernel:plain(s.condition)
+  return text == thread .. " == 0" or text == "0 == " .. thread or text == "!" .. thread
+end
+
+-- What a statement does first with elements of an array besides the first one: "reads" them,
+-- "writes" each thread's (`element = …`); nil of neither.
+local function first_use(fn, s, array, element, thread)
+  local is_first = is_of_first(fn.kernel, s, thread)
+  for _, access in ipairs(effects.of(fn, s).accesses) do
+    local index = access.indices and access.indices[1]
+    local is_sum = index and (is_number(index, "0")
+      or is_first and fn.kernel:plain(index) == thread)
+    if access.read and not is_sum and apart.may_touch(fn, access, array) then return "reads" end
+  end
+  local tree = s.kind == "expression" and s.tree
+  return tree and tree.kind == "assign" and tree.op == "=" and fn.kernel:plain(tree.a) == element
+    and "writes" or nil
+end
+
+-- May anything ask for an element besides the first one behind a statement, before each thread has
+-- given its own another value?
+local function asks_for_others(fn, s, array, element, thread)
+  local at, use = s, nil
+  local function see(list, from)
+    for i = from, #list do
+      use = use or first_use(fn, list[i], array, element, thread)
+    end
+  end
+  while at.parent and not use do
+    local around = at.parent
+    if around.kind == "block" then
+      local i = 1
+      while around.body[i] ~= at do i = i + 1 end
+      see(around.body, i + 1)
+    end
+    if around.loop then see(listed(around.body), 1) end
+    at = around
+  end
+  return use == "reads"
+end
+
 -- A tree of a reduction: { k, thread, how, type, bound }; nil and why.
 local function reduction(loop)
   local fn, s = loop.fn, loop.statement
@@ -149,6 +193,10 @@ local function reduction(loop)
   local type = types.of(fn, how.target)
   if not d or not d.shared or not type then return nil, why end
   if not uniform.is_reached(fn, s) then return nil, "not all threads may come to it" end
+  local element = kernel:plain(how.target)
+  if asks_for_others(fn, s, d.name, element, kernel:plain(thread)) then
+    return nil, ("behind it elements of %s besides the first are asked for"):format(d.name)
+  end
   return { k = k, thread = kernel:plain(thread), how = how, type = type, array = d.name,
            bound = bound, condition = body[1].condition }
 end
