@@ -83,6 +83,17 @@ tap.case("one memory by another name", function()
   one "x = pool; k<<<9, 64>>>(x, z, pool, n);"
   one "if (n > 2) pool = x; else x = pool; k<<<9, 64>>>(x, z, pool, n);"
   one "float *b[3]; k<<<9, 64>>>(b[1], x, b[2 - 1], n);"
+  one "float *b[2] = { pool, pool + 4 }; k<<<9, 64>>>(b[0], x, b[1], n);"
+  one "S s; s.y = pool; S t = s; k<<<9, 64>>>(t.y, x, s.y, n);"
+  one "auto go = [&](float *p, float *q) { k<<<9, 64>>>(p, x, q, n); }; go(pool, pool);"
+  one("RUN(pool, pool + 1);", "#define RUN(p, q) k<<<9, 64>>>(p, x, q, n)\n")
+  one "float *y; memcpy(&y, &pool, sizeof y); k<<<9, 64>>>(y, x, pool, n);"
+  one("float *y; get(y, pool); k<<<9, 64>>>(y, x, pool, n);",
+    "void get(float *&a, float *b) { a = b; }\n")
+  one "for (float *y : { z, pool }) k<<<9, 64>>>(y, x, pool, n);"
+  apart "float *b[2] = { pool, z }; k<<<9, 64>>>(b[0], x, b[1], n);"
+  apart "auto go = [&](float *p, float *q) { k<<<9, 64>>>(p, x, q, n); }; go(pool, z);"
+  apart("RUN(pool, z);", "#define RUN(p, q) k<<<9, 64>>>(p, x, q, n)\n")
   one "float *b[2] = { x, z }; k<<<9, 64>>>(b[n], z, b[m], n);"
   one "float *b[2]; b[0] = pool; b[1] = pool + 4; k<<<9, 64>>>(b[0], x, b[1], n);"
   one("k<<<9, 64>>>(at(pool, 1), x, at(pool, 0), n);",

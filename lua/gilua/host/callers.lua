@@ -54,13 +54,13 @@ function M.around(code, i)
   return code_of.around(code.functions, i) or code.body
 end
 
---- Reads the calls of functions that the files have.
+--- Reads the calls of functions, lambdas and macros that the files have.
 ---@param self HostCode
 ---@param code HostText
 function M.read_call(self, code)
   for _, call in ipairs(code.calls) do
     local name, template = code_of.called(code, call.f)
-    if self.bodies[name or ""] then
+    if self.bodies[name or ""] or self.callable[name or ""] then
       local list = self.calls[name] or {}
       self.calls[name], list[#list + 1] = list, { args = code_of.texts(code, call.args),
         template = template, within = M.around(code, call.first) }

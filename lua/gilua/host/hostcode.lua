@@ -56,6 +56,8 @@ local types = require "gilua.host.types"
 ---@field given table<string, integer> what the program is run with for some of these
 ---@field work? table { open, lookups } while a value is worked out (gilua.hostvalue)
 ---@field origins table<string, HostOrigin[]> what pointers are given (gilua.memory)
+---@field named table<string, { of: string, at: integer }[]> names of what lambdas, macros are given
+---@field callable table<string, true> names of those
 ---@field files HostText[] those that were read
 local M = {}
 M.__index = M
@@ -82,8 +84,9 @@ local function read_macro(self, d)
   if not close then
     names.define(self, d[2], d:text(3, #d))
   elseif close < #d then
-    self.functions[d[2]] = { params = csource.parts(d, 4, close - 1),
-      body = d:text(close + 1, #d) }
+    local params = csource.parts(d, 4, close - 1)
+    self.functions[d[2]] = { params = params, body = d:text(close + 1, #d) }
+    memory.name_parameters(self, d[2], params)
   end
 end
 
@@ -103,7 +106,7 @@ local function read_call(self, code, call, body)
   names.read_addresses(self, code, call, name)
   if not name then return end
   local args = code_of.texts(code, call.args)
-  if name:find "^cu" then memory.read_call(self, name, args, body) end
+  memory.read_call(self, name, args, body)
   hostfills.read_call(self, code, call, name, args, place_of(code, call.first), body)
   if name:find "^cudaMemcpyToSymbol" and args[2] and (args[1] or ""):find "^[%a_][%w_]*$" then
     names.define(self, args[1], (args[2]:gsub("^&%s*", "")))
@@ -174,7 +177,12 @@ local function happenings(code)
   end
   for _, call in ipairs(code.calls) do add(call.first, read_call, call) end
   for _, site in ipairs(launchsites.own(code)) do add(site.at, read_launch, site) end
-  local i = code.t:directive(1)
+  local i = code.t:find(1, ":")
+  while i do
+    add(i, memory.read_range, i)
+    i = code.t:find(i + 1, ":")
+  end
+  i = code.t:directive(1)
   while i do
     add(i, read_directive, i)
     i = code.t:directive(i + 1)
@@ -187,6 +195,7 @@ end
 
 function read_code(self, code)
   rounds.read(code)
+  memory.read_lambdas(self, code)
   callers.read_call(self, code)
   for _, one in ipairs(happenings(code)) do
     one.read(self, code, one.what, callers.around(code, one.at))
@@ -227,7 +236,7 @@ function M.read(text, headers, defines)
     functions = {}, dims = {}, dim_sides = {}, counted = {}, aggregates = {},
     structs = {}, types = {}, pointees = {}, launches = {}, allocations = {}, allocated = {},
     variables = {}, bodies = {}, calls = {}, sizes = {},
-    known = {}, assumed = {}, given = {}, origins = {}, files = {},
+    known = {}, assumed = {}, given = {}, origins = {}, named = {}, callable = {}, files = {},
     stores = {}, copies = {}, distributions = {} }, M)
   local files = { { name = "the file", text = text }, table.unpack(headers or {}) }
   local kept, why = branches.kept(files, defines or {})

@@ -7,8 +7,8 @@
 -- that share none are taken for apart.
 --
 -- Limits: flow is not followed. All assignments of a function count, but for those of a swap by a
--- third variable. What a function does to a pointer that it is given by reference is not seen, but
--- for CUDA's own.
+-- third variable, and by std::swap. Pointers in containers, unions and structured bindings are not
+-- seen.
 
 local callers = require "gilua.host.callers"
 local code_of = require "gilua.host.code"
@@ -22,7 +22,8 @@ local FRESH = csource.set "new create empty zeros ones clone"
 local TYPES = csource.set("const volatile void char bool short int long unsigned signed float "
   .. "double auto struct static sizeof new size_t")
 -- Which argument of a call is the memory that the first gets another pointer to.
-local GIVES = { cudaGetSymbolAddress = 2, cudaHostGetDevicePointer = 2, cudaIpcOpenMemHandle = 2 }
+local GIVES = { cudaGetSymbolAddress = 2, cudaHostGetDevicePointer = 2, cudaIpcOpenMemHandle = 2,
+  memcpy = 2 }
 
 ---@class HostOrigin
 ---@field text string
@@ -95,7 +96,48 @@ function M.read_declared(self, code, d, body)
   end
 end
 
---- Reads a call that gives a pointer memory that has a name already.
+--- Notes the names by which a lambda or a macro has what it is called with.
+---@param self HostCode
+---@param name string its own
+---@param params string[]
+function M.name_parameters(self, name, params)
+  for k, text in ipairs(params) do
+    local param = text:match "([%a_][%w_]*)%s*$"
+    local list = param and self.named[param] or {}
+    if param then self.named[param], list[#list + 1] = list, { of = name, at = k } end
+  end
+  self.callable[name] = true
+end
+
+--- Reads the lambdas that names are declared as: `go = [&](float *y) {`.
+---@param self HostCode
+---@param code HostText
+function M.read_lambdas(self, code)
+  local t = code.t
+  for _, d in ipairs(code_of.declarations(code)) do
+    local open = d.init_at and t[d.init_at] == "=" and d.init_at + 1
+    local params = open and t[open] == "[" and t:match(open) and t:match(open) + 1
+    if params and t[params] == "(" and t:match(params) then
+      M.name_parameters(self, d.name, csource.parts(t, params + 1, t:match(params) - 1))
+    end
+  end
+end
+
+--- Reads `for (type *name : { values })`: the token is the colon.
+---@param self HostCode
+---@param code HostText
+---@param i integer
+---@param body? HostFunction
+function M.read_range(self, code, i, body)
+  local t = code.t
+  local close = t:kind(i - 1) == "name" and t[i + 1] == "{" and t:match(i + 1)
+  for _, text in ipairs(close and csource.parts(t, i + 2, close - 1) or {}) do
+    give(self, t[i - 1], text, body)
+  end
+end
+
+--- Reads a call that gives a pointer memory that has a name already: one of CUDA's, or of a
+--- function of the files that has the pointer by reference, which may give it any other argument.
 ---@param self HostCode
 ---@param name string of the function
 ---@param args string[]
@@ -104,6 +146,14 @@ function M.read_call(self, name, args, body)
   local from = GIVES[name] and args[GIVES[name]]
   local path = from and (args[1] or ""):gsub("%s+", ""):match "&([%a_][%w_.%[%]]*)"
   if path then give(self, path, from, body) end
+  for _, one in ipairs(self.bodies[name] or {}) do
+    for k, param in ipairs(one.params) do
+      local given = param.text:find "%*%s*&" and args[k] and args[k]:match "^[%a_][%w_.]*$"
+      for j, text in ipairs(given and args or {}) do
+        if j ~= k then give(self, given, text, body) end
+      end
+    end
+  end
 end
 
 --------------------------------------------------------------------------------------------------
@@ -197,11 +247,17 @@ local function add_path(self, path, body, found, depth, seen)
   end
   local head, rest = path:match "^([%a_][%w_]*)(%..*)$"
   local owner = head and origins_of(self, head, body)[1]
-  local other = owner and owner.text:match "^&%s*([%a_][%w_]*)$"
+  local other = owner and owner.text:match "^&?%s*([%a_][%w_]*)$"
   if other then add_path(self, other .. rest, body, found, depth + 1, seen) end
   local list = head and self.aggregates[head]
   for _, text in ipairs(list and list.list or {}) do
     roots_of(self, text, body, found, depth + 1, seen)
+  end
+  for _, one in ipairs(self.named[path] or {}) do
+    for _, call in ipairs(self.calls[one.of] or {}) do
+      local text = call.args[one.at]
+      if text then roots_of(self, text, call.within, found, depth + 1, seen) end
+    end
   end
   if #found == before or self.allocated[path] then found[#found + 1] = path end
 end
