@@ -59,8 +59,8 @@ local function can_launch(options, words)
   return not words or (pcall(launch.changed, options, words))
 end
 
--- The proposals that are held: of a kind at a line one, drawn with a generator, else the first; and
--- how many have a promise, which are not.
+-- The proposals that are held: of a kind at a line every one, or one, drawn with a generator, else
+-- the first; and how many have a promise, which are not.
 local function chosen(source, options)
   local list, at, marked = {}, {}, 0
   local kinds = options.kinds and " " .. options.kinds .. " "
@@ -74,10 +74,12 @@ local function chosen(source, options)
       at[one.place], same[#same + 1] = same, one
     end
   end
-  for i, same in ipairs(list) do
-    list[i] = options.rng and options.rng:pick(same) or same[1]
+  local drawn = {}
+  for _, same in ipairs(list) do
+    local some = options.every and same or { options.rng and options.rng:pick(same) or same[1] }
+    table.move(some, 1, #some, #drawn + 1, drawn)
   end
-  return list, marked
+  return drawn, marked
 end
 
 -- ---- data -------------------------------------------------------------------------------------
@@ -190,7 +192,7 @@ end
 --- Holds the proposals for a source.
 ---@param source string
 ---@param options { grid: integer, block: integer, races: boolean, runs: table[], type: string?,
----  kinds: string?, rng: table? } runs: { n, data } each
+---  kinds: string?, rng: table?, every: boolean? } runs: { n, data } each
 ---@return Held
 function M.examine(source, options)
   local tried, marked = chosen(source, options)
