@@ -207,7 +207,7 @@ rule("kernel",
   <inner0>
   for (int i = <low2>; i < <bound2>; i++) { <inner i> <inner i> }
   out[t + 256] = s + s2 + w;]],
-  [[int t = <thread>, m = 4, w = n & 3, at = n > 0 ? t : -100000;
+  [[int t = <thread>, m = 4, w = n & 3, at = n > 0 ? t : -100000; float *z = out;
   int far = n > 20 ? t : -100000; float s = <start>, s2 = 0;
   for (int j = 0; j < n; j++) { <inner j> }
   for (int j = 0; j < n; j++) { <inner j> <inner j> }
@@ -223,6 +223,22 @@ rule("kernel",
   float s = <start>; int at = 0;
   for (int j = <low2>; j < <bound2>; j++) { <lanes> <maybe4> }
   out[t + 256] = s + at;]],
+  [[int t = <thread>, far = n > 20 ? t : -100000, at = n > 0 ? t : -100000; float s = 0;
+  for (int j = 0; j < <bound2>; j++) { <risky> }
+  out[t + 256] = s;]],
+  [[int t = <thread>, far = n > 20 ? t : -100000, at = n > 0 ? t : -100000; float s = 0;
+  <neutral>
+  for (int j = 0; j < <bound2>; j++) { <neutral> <risky> }
+  out[t + 256] = s;]],
+  [[__shared__ float tile[64]; int t = <thread>, lane = threadIdx.x, k = 0; float s = 0;
+  tile[lane] = a[t];
+  __syncthreads();
+  for (; k < <few>; k++) { <neutral2> if (<differs>) <leave> }
+  <by_k>
+  out[t + 256] = s + k;]],
+  [[float s = 0, most = 0; int w = 0;
+  for (int i = threadIdx.x; i < n; i += blockDim.x) { s += a[i]; <told> }
+  <after3>]],
   [[__shared__ float mine[64]; float *other = mine;
   int t = <thread>, lane = threadIdx.x;
   mine[lane] = a[t];
@@ -257,6 +273,26 @@ rule("kernel",
     s += out[blockIdx.x * 1024 + <back>]; <maybe7>
   }
   atomicAdd(&out[3000], s);]])
+rule("risky", "if (n > 20) s += a[far];", "if (n > 20) s += b[j] / a[far];", "s += a[at] * b[j];",
+  "if (n > 20) out[far] += b[j];", "if (n <= 20) continue; s += a[far];", "out[at] += b[j];",
+  "if (n <= 20) break; s += a[far] * b[j];", "s += n > 20 ? a[far] : 0;", "s += b[j] / a[at];",
+  "if (n > 20 && a[far] > 0) s += b[j];", "if (a[at] > 0) s += b[j]; else s -= b[j];",
+  "if (n > 20) { if (a[far] > 0) s += b[j]; else s -= 1; }",
+  "for (int q = 0; q < n; q++) s += a[at];")
+rule("neutral", "", "", "s += b[3];", "float x = a[t]; s += x;", "s = s * 0.5f;", "s += t;")
+rule("neutral2", "", "", "s += b[k];", "s += tile[k];", "s += 1;")
+rule("few", "8", "n", "(n & 7)")
+rule("differs", "a[t + k] > 2.0f", "lane == k", "tile[k] > a[t]", "t % 3 == k")
+rule("leave", "break;", "break;", "{ s += 1; break; }", "continue;", "goto out_of_it;", "k += 2;")
+rule("by_k", "atomicAdd(&out[2048 + (k & 7)], 1.0f);", "for (int j = 0; j < k; j++) s += b[j];",
+  "s += tile[k & 63];", "out_of_it: s += b[k];", "for (int j = k; j < n; j++) s += a[j];",
+  "if (k > 2) s += a[t];", "for (int j = 0; j < n; j++) { if (j == k) break; s += tile[j & 63]; }")
+rule("told", "", "w = i;", "out[blockIdx.x * 1024 + i] = s;", "if (a[i] > most) most = a[i];",
+  "if (a[i] > 3) w = 1;", "if (a[i] > most) { most = a[i]; w = i; }",
+  "float x = a[i]; most += x * x;",
+  "if (s > 9) s -= 1;", "w++;", "most = s;", "most = fmaxf(most, b[i]);")
+rule("after3", "atomicAdd(&out[3000], s);", "if (threadIdx.x == 0) out[3000 + blockIdx.x] = w;",
+  "atomicAdd(&out[3000], most);", "if (w) out[3001 + blockIdx.x] = 1;", "")
 rule("inner", "if (n > 20) s += a[far];", "if (n > 20) out[far] += b[$J];",
   "if (n > 20) s += b[$J] / a[far];", "if (n > 20 && a[far] > 0) s += 1;",
   "out[t] += a[t * 8 + $J];", "out[t] += b[$J];", "s += a[at];", "s += a[at] * b[$J];",

@@ -13,6 +13,8 @@ local tap = require "tap"
 
 local first, count = tonumber(arg[1] or "1"), tonumber(arg[2] or "60")
 
+local MOST_UNTIL_FOUND = 60
+
 tap.case("random kernels", function()
   local n, kernels = 0, 0
   for seed = first, first + count - 1 do
@@ -27,6 +29,22 @@ tap.case("random kernels", function()
   end
   tap.ok(kernels > 0.9 * count, ("%d of %d kernels could be run"):format(kernels, count))
   tap.ok(n > 4 * count, ("%d proposals were held"):format(n))
+end)
+
+-- Of what a wrong answer of a fact brings about the kernels must show something.
+tap.case("a fact that is broken is found", function()
+  local memory_of, found = require "gilua.facts.memory_of", nil
+  local of = memory_of.of
+  memory_of.of = function(_, name) return name end -- as if no array had a second name
+  for seed = 1, MOST_UNTIL_FOUND do
+    local rng = core.rng.new(seed)
+    local source = madekernels.make(rng)
+    local all = held.examine(source, madekernels.held(source, { rng = rng }))
+    found = found or all.wrong[1] and seed
+    if found then break end
+  end
+  memory_of.of = of
+  tap.ok(found, ("after %s kernels"):format(found))
 end)
 
 tap.done()
