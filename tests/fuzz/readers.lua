@@ -247,7 +247,7 @@ local counts = { held = 0, marked = 0, broken = 0, refused = 0 }
 
 -- The text made small while a proposal of this kind is wrong.
 local function smaller(text, kind)
-  return shrink.text(text, { "[^\n]*\n", "[^\n;{}]*[\n;{}]", "[%w_]+[^%w_]*" }, function(less)
+  return shrink.text(text, { "[^\n]*\n?", "[^;{}]*[;{}]?\n?", "[%w_]*[^%w_]?" }, function(less)
     local ok, all = pcall(held.examine, less, madekernels.held(less, { kinds = kind }))
     return ok and #all.wrong > 0
   end)

@@ -9,6 +9,7 @@ end
 local function shrunk(text, pattern, keeps)
   local pieces = {}
   for piece in text:gmatch(pattern) do pieces[#pieces + 1] = piece end
+  assert(table.concat(pieces) == text, "pieces are left out")
   local run = #pieces
   while run >= 1 do
     local at = 1
@@ -26,7 +27,7 @@ end
 
 --- What is left of a text.
 ---@param text string
----@param patterns string[] of pieces, the long ones first
+---@param patterns string[] of pieces, the long ones first; pieces are all of the text
 ---@param keeps fun(less: string): boolean
 ---@return string
 function M.text(text, patterns, keeps)

@@ -49,6 +49,8 @@ tap.case("a thread without a round adds nothing", function()
     "__device__ float more(float x) { return x + 1; }\n")
   sum("what it gives on a condition", ZERO, "some(s)", nil,
     "__device__ float some(float x) { if (x < 1) return 2; return x; }\n")
+  sum("what a macro gives back", ZERO, "odd(s)", nil,
+    "#define GIVE return 1;\n__device__ float odd(float x) { GIVE }\n")
   is("a shared array", "float s = 0, most = 0;\n" .. LOOP .. [[
   part[threadIdx.x] = s;
   for (int k = 32; k > 0; k /= 2) { part[threadIdx.x] += part[threadIdx.x + k]; }
