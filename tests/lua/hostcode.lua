@@ -173,6 +173,8 @@ tap.case("a launch in a loop is that of one of its rounds", function()
   tap.is(table.concat(host:dimensions(flat.block), " "), "16 1 1", "sides that were set since")
   tap.is(host:allocation(host:launch("pair").args[1]).bytes, 256, "memory of a list")
   tap.is(alone.args[2] .. alone.told[2], "ii", "a loop that is over says nothing")
+  host = gi.hostcode.read "void f(int n) { for (int i = ; i < n; i++) k<<<i, 8>>>(i); }"
+  tap.is(host:launch("k").grid, "i", "nor does one that begins with nothing")
 end)
 
 tap.case("of names that several functions have, each launch's own count", function()

@@ -73,9 +73,9 @@ end
 
 -- `type *name[] = { a, b };`, `vector<type *> name{a, b};`: `name[0]` is a, `name[i]` any of them.
 local function read_list(self, code, d, body)
-  local open = code.t:find(d.init_at, "{")
+  local open = code.t[d.init_at] == "=" and d.init_at + 1 or d.init_at
   local has_pointers = #d.extents > 0 and d.pointer > 0 or d.type:find "%*"
-  if not has_pointers or not open or code.t:match(open) ~= d.last then return end
+  if not has_pointers or code.t[open] ~= "{" or code.t:match(open) ~= d.last then return end
   for k, text in ipairs(csource.parts(code.t, open + 1, d.last - 1)) do
     give(self, ("%s[%d]"):format(d.name, k - 1), text, body)
     give(self, d.name .. "[]", text, body)

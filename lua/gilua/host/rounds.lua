@@ -23,6 +23,7 @@ local function round_of(code, loop)
   if not equals or equals > loop.init.last or t:kind(equals - 1) ~= "name" then return nil end
   local name = t[equals - 1]
   local first = csource.parts(t, equals + 1, loop.init.last - 1)[1]
+  if not first then return nil end
   local is_compared = test.kind == "binary" and t[test.first] == name
     and test.token == test.first + 1
   local compared = is_compared and t[test.token] or ""
