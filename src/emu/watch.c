@@ -1,12 +1,12 @@
 /* watch.c - which pointers of a kernel lead to one byte.
 **
-** Who rewrites a kernel may have to take two of its arrays for different memory. Whether they are
-** is seen here, of the kernel as it is: the address of an access is made of some parameters, or of
-** a variable (ptx_sources), and each byte remembers by which of them it was read and written.
+** A rewriting may assume that two arrays are different memory (no alias). This file checks that
+** while the unmodified kernel runs: the address of an access is made of some parameters, or of a
+** variable (ptx_sources), and each byte remembers by which of them it was read and written.
 **
-** A parameter that is no address in an allocation is part of an index, and does not count. What was
-** loaded from memory, or came through a function that is called, is not understood: that there is
-** such an access is told, for nobody can then say that two pointers did not meet.
+** A parameter that is no address in an allocation is part of an index, and does not count. An
+** address that was loaded from memory, or came through a function that is called, is not
+** understood: such an access is reported, because two pointers may then have met unseen.
 */
 #include "emu/shadow.h"
 

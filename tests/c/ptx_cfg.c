@@ -94,7 +94,7 @@ static bool is_reached(const PtxCfg *c, int b, int without) {
     return seen[b];
 }
 
-/* Pairs of blocks of which ptx_dominators says another thing than the definition. */
+/* Counts pairs of blocks where ptx_dominators differs from the definition. */
 static int wrong_dominators(const PtxCfg *c, int *dominated) {
     int enter[MAX_BLOCKS * 4], leave[MAX_BLOCKS * 4], wrong = 0;
     ptx_dominators(c, enter, leave);

@@ -425,7 +425,7 @@ function M.make(rng)
 end
 
 --- How such a kernel is held (tests/lua/held.lua): two warps a block, no work, little, more than a
---- block's and as much as not divides, on data with numbers that are none, and with equal ones.
+--- block's and as much as not divides, on data with NaN and infinities, and with equal numbers.
 ---@param source string
 ---@param more table what else is asked
 function M.held(source, more)

@@ -237,7 +237,7 @@ TARGETS.run = {
 }
 
 --------------------------------------------------------------------------------------------------
--- Rewritings: made kernels, of which every proposal answers as the kernel does, or is MARKED
+-- Rewritings: every proposal for a made kernel answers as the kernel does, or is MARKED
 
 local held = require "held"
 local madekernels = require "madekernels"

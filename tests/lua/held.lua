@@ -104,7 +104,7 @@ local function filled(type, factor, offset, data)
   return array
 end
 
-local made = {} -- by type and data: { out, a, b }, of which a and b are the device's
+local made = {} -- by type and data: { out, a, b }; a and b are the device's
 
 local function data_of(type, data)
   local key = type .. data

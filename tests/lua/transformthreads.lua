@@ -534,7 +534,7 @@ tap.case("a tree of sums", function()
   end
   local others = "elements of part besides the first"
   local FIRST = { block = 64, limit = 1e-3 }
-  right("of which the first is asked for", tree, halved "out[me] = part[0];", 8, {}, FIRST)
+  right("whose first element is read", tree, halved "out[me] = part[0];", 8, {}, FIRST)
   right("by the first thread", tree, halved "if (me == 0) out[3] = part[me];", 8, {}, FIRST)
   right("others that are given again", tree, halved [[float sum = part[0];
   __syncthreads();

@@ -111,7 +111,7 @@ local TRAPS = {
     out[512 + t * 8 + i] = s[63 - lane];
     __syncthreads();
   }]] },
-  { "a tree of which more than the sum is asked for", [[
+  { "a tree whose other elements are read, too", [[
   __shared__ float s[64];
   s[lane] = a[t];
   __syncthreads();

@@ -105,8 +105,8 @@ local function roots_of(fn)
   return list, written
 end
 
---- The pairs of a function's arrays that are unknown and of which one is written: what it has to
---- promise where its arrays are taken for different memory.
+--- Returns the pairs of a function's arrays whose relation is unknown and where one is written:
+--- what it has to promise if its arrays are taken for different memory.
 ---@param fn table
 ---@return { [1]: string, [2]: string, ours: boolean, promise: string }[] ours: no launch keeps it,
 ---  for one is a pointer of the file

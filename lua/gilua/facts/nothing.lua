@@ -130,7 +130,7 @@ function M.of(fn, tree, loops)
     fn.kernel:plain(tree))
 end
 
--- Atomic operations of which it matters how often they are made.
+-- Atomic operations whose result depends on how often they are made.
 local COUNTING = { atomicAdd = true, atomicSub = true, atomicXor = true, atomicInc = true,
   atomicDec = true, atomicExch = true, atomicCAS = true }
 

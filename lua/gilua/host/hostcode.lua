@@ -63,7 +63,7 @@ local M = {}
 M.__index = M
 
 local MOST_WORDS = 400 -- of a macro
-local MOST_NAMES = 8 -- each of which stands for the next
+local MOST_NAMES = 8 -- in a chain, where each stands for the next
 
 --- gi.csource.split, under its first name.
 M.split = csource.split

@@ -9,7 +9,7 @@ local csource = require "gilua.source.csource"
 local M = {}
 
 local MOST_LOOPS = 6 -- in each other
-local LESS = csource.set "< !=" -- conditions of which the bound is not reached
+local LESS = csource.set "< !=" -- conditions that exclude the bound
 
 ---@class HostRound
 ---@field name string what the loop counts with

@@ -128,8 +128,8 @@ local function summed(rows, one)
   row.why = row.why or one.why
 end
 
--- The promises of a genome's genes, with what the cases showed of each; what a gene promises in its
--- own words, too, is told there.
+-- The promises of a genome's genes, with what the cases showed of each; a gene that promises in its
+-- own words says so there, too.
 local function watched(problem, genome, seen)
   local rows, cases = {}, {}
   for _, case in ipairs(seen) do cases[#cases + 1] = case.meets end
