@@ -266,6 +266,10 @@ tap.case("places by a pattern of the language", function()
     "call: i=i", "in a lambda for the GPU")
   local call = gi.grammar.source("void f() { for (h(1); h<int>(2, &z); ) h(3); }"):find "h($$a)"
   tap.is(#call .. tostring(call[1].header) .. tostring(call[3].header), "3truenil", "in a header")
+  local all = gi.grammar.source("void f() { z = static_cast<std::int32_t>(m.size()); }"):find "$a"
+  local headers = 0 -- `std` was read as an expression first, then as a type: it has no parent
+  for _, m in ipairs(all) do headers = headers + (m.header and 1 or 0) end
+  tap.is(#all > 3 and headers, 0, "a reading that another replaced is in no header")
   call = gi.grammar.source("void f() { h<int, 3>(2, &z, (int)y); }"):find("$f($$a)")[1]
   local f = call.f
   tap.is(("%d %d %d %d %s"):format(f.token, f.open, f.close, #call.a, call.a[2].kind),
