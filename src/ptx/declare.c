@@ -153,7 +153,7 @@ static const char *hoisted_name(Parser *P, Name *name) {
         gi_buf_clear(&P->scratch);
         gi_buf_addf(&P->scratch, "%s$%d", name->text, i++);
         fresh = ptxp_intern(P, P->scratch.data, P->scratch.len);
-    } while (fresh->is_hoisted || fresh->bound);
+    } while (fresh->is_hoisted || fresh->bound || fresh->func == P->func);
     fresh->is_hoisted = true;
     return fresh->text;
 }

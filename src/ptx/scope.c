@@ -55,13 +55,13 @@ static Name *unique_name(Parser *P, Name *name) {
     if (name->func != P->func) {
         name->func = P->func;
         name->renamed = 0;
-        if (name->bound == NULL) return name;
+        if (name->bound == NULL && !name->is_hoisted) return name;
     }
     for (;;) {
         gi_buf_clear(&P->scratch);
         gi_buf_addf(&P->scratch, "%s$%d", name->text, ++name->renamed);
         Name *fresh = ptxp_intern(P, P->scratch.data, P->scratch.len);
-        if (fresh->bound == NULL && fresh->func != P->func) {
+        if (fresh->bound == NULL && !fresh->is_hoisted && fresh->func != P->func) {
             fresh->func = P->func;
             fresh->renamed = 0;
             return fresh;

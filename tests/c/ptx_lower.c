@@ -98,6 +98,22 @@ static void hoisted(void) {
     ptx_free(m);
 }
 
+/* Printed before the function, such a variable must not be hidden by one of the function's. */
+static void hoisted_beside(const char *body, const char *what) {
+    gi_buf text = {0};
+    gi_buf_addf(&text, "%s.func f() { .reg .b32 r; %s ret; }\n", PTX_HEAD, body);
+    PtxModule *m = parse(text.data);
+    gi_buf_free(&text);
+    if (m == NULL) return;
+    const PtxFunc *f = &m->funcs[0];
+    for (int i = 0; i < f->n_vars; i++)
+        ok(strcmp(f->vars[i]->name, m->vars[0]->name) != 0, "%s: %s and %s", what,
+           f->vars[i]->name, m->vars[0]->name);
+    ok(f->n_vars > 0, "%s: both are there", what);
+    stays(m, what);
+    ptx_free(m);
+}
+
 static void masks(void) {
     PtxModule *m = parse(PTX_HEAD ".global .u32 a;\n"
                                   ".global .u8 b[3] = {7, 0xFF(generic(a)), 0XFF00(a+4)};\n"
@@ -150,6 +166,12 @@ int main(void) {
     reg_params();
     vectors();
     hoisted();
+#define CONSTANT     "{ .const .b32 a; ld.const.b32 r, [a]; }"
+#define LOCAL(name) "{ .local .b32 " name "; st.local.b32 [" name "], r; }"
+    hoisted_beside(CONSTANT LOCAL("a"), "a constant before a local variable");
+    hoisted_beside(CONSTANT LOCAL("a") LOCAL("a"), "before several");
+    hoisted_beside(LOCAL("a$1") CONSTANT, "a local variable with its next name");
+    hoisted_beside(CONSTANT LOCAL("a$1"), "the same behind it");
     masks();
     aliases();
     partly();
