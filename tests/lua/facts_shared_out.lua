@@ -55,6 +55,25 @@ tap.case("a thread without a round adds nothing", function()
   part[threadIdx.x] = s;
   for (int k = 32; k > 0; k /= 2) { part[threadIdx.x] += part[threadIdx.x + k]; }
   atomicAdd(out, part[0]);]], true)
+  local function shared(what, behind, answer, before)
+    is(what, "float s = 0, most = 0;\n" .. LOOP .. "part[threadIdx.x] = s;\n" .. behind
+      .. "\natomicAdd(out, part[0]);", answer, before)
+  end
+  shared("one with something else by a pointer", "float *p = part + threadIdx.x; *p = 1;", nil)
+  shared("by a pointer to an element", "float *p = &part[threadIdx.x]; p[0] += 1;", nil)
+  shared("by a reference", "float (&z)[64] = part; z[3] = 1;", nil)
+  shared("through what it points to itself", "*part = 1;", nil)
+  shared("by a pointer that is loaded", "float *const *rows = (float **)a; rows[n][0] = 1;", nil)
+  shared("an atomic sum of what is 0", "atomicAdd(&part[3], s);", true)
+  shared("an atomic sum of what is not", "atomicAdd(&part[3], 1.0f);", nil)
+  local ADDS = "__device__ void add(volatile float *p, int t) { p[t] += p[t + 32]; }\n"
+  shared("a function that adds its elements", "add(part, threadIdx.x);", true, ADDS)
+  shared("one that adds more", "add(part, threadIdx.x);", nil,
+    (ADDS:gsub("p%[t %+ 32%]", "p[t + 32] + 1")))
+  shared("one that does it by another name", "add(part, threadIdx.x);", nil,
+    "__device__ void add(float *p, int t) { float *q = p + t; *q = 1; }\n")
+  shared("one that hands it on", "go(part, threadIdx.x);", true,
+    ADDS .. "__device__ void go(float *q, int t) { if (t < 3) add(q, t); }\n")
   is("one that has something else", "float s = 0, most = 0;\n" .. LOOP .. [[
   part[threadIdx.x] = s;
   part[3] = 1;
@@ -98,6 +117,12 @@ tap.case("what iterations tell each other", function()
   of("one that is given again behind it", "x = a[i]; if (x > 0) out[i] = x;", false,
     "x = 2; out[0] = x;")
   of("one that is given on a condition", "if (i > 2) x = a[i]; out[i] = x;", nil)
+  of("one that is given on the other condition", "if (i > 2) x = a[i]; else out[i] = x;", nil)
+  of("one that is given in braces", "if (i > 2) { x = a[i]; out[i] = x; } else out[i] = 1;", false)
+  of("one that is given in the other braces", "if (i > 2) { x = a[i]; } else { out[i] = x; }", nil)
+  of("one that is given in another case",
+    "switch (n) { case 1: x = a[i]; break; case 2: out[i] = x; }", nil)
+  of("one that is given by an inner loop", "while (n > 2) x = a[i]; out[i] = x;", nil)
   of("one that is given in an inner loop's head", "for (k = 0; k < 3; k++) out[i] += k;", false)
   of("one behind a jump to a label", "x = a[i]; next: out[i] = x;", nil)
   of("a loop that is left", "if (a[i] > 0) break;", nil)

@@ -53,6 +53,14 @@ local function sums(loop)
   return fine
 end
 
+-- Does what comes behind a statement, up to its parent's end, come after it for certain? Not in the
+-- other branch of an `if`, nor behind a `case`.
+local function leads_on(s)
+  local is_fine = s.parent.kind == "block" or s.parent.init == s
+  statement.walk(s.parent, function(below) is_fine = is_fine and below.kind ~= "case" end)
+  return is_fine
+end
+
 --- Where a function gives a name a value in a statement of its own, `name = x;` or the beginning of
 --- a `for`, and how far some such value is there for certain: { token, value, last }.
 ---@param fn table of kernel.read
@@ -63,7 +71,7 @@ function M.given(fn, name)
   for _, s in ipairs(fn.statements) do
     local tree = s.kind == "expression" and s.tree
     local is_one = tree and tree.kind == "assign" and tree.op == "=" and is_name(tree.a, name)
-    if is_one and s.parent and not effects.of(fn, tree.b).reads[name] then
+    if is_one and s.parent and leads_on(s) and not effects.of(fn, tree.b).reads[name] then
       list[#list + 1] = { token = tree.a.token, value = tree.b, last = s.parent.last }
     end
   end

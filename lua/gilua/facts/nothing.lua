@@ -13,7 +13,7 @@ local M = {}
 
 local MOST_DEPTH = 4 -- of functions that call each other
 
-local is_zero, is_returned
+local is_zero, is_returned, keeps
 
 local function of_literal(node)
   local digits = node.text:match "^[%d.]+"
@@ -51,6 +51,15 @@ local ZERO = {
 
 function is_zero(known, node) return ZERO[node.kind] ~= nil and ZERO[node.kind](known, node) end
 
+-- The array that a call of a function of the file gives anything but 0.
+local function spoiled_by(known, call)
+  for i, arg in ipairs(call.args) do
+    local name = effects.root_name(arg)
+    local d = name and known.names[name] and known.fn.variables[name][1]
+    if d and #d.extents > 0 and not keeps(known, call, i) then return name end
+  end
+end
+
 -- What a node gives a name that is not 0: the name.
 local function spoiled(known, node)
   if node.kind == "assign" then
@@ -63,6 +72,8 @@ local function spoiled(known, node)
     and node.callee.text:find "^atomic%u" then
     local is_kept = node.callee.text == "atomicAdd" and is_zero(known, node.args[2])
     return not is_kept and effects.root_name(node.args[1]) or nil
+  elseif node.kind == "call" and node.callee.kind == "name" then
+    return known.fn.kernel.by_name[node.callee.text] and spoiled_by(known, node)
   end
 end
 
@@ -79,12 +90,17 @@ local function zeros(fn, loops, given, depth)
   local known, more = { fn = fn, names = {}, depth = depth }, true
   for name, list in pairs(fn.variables) do
     local d = list[1]
-    local fits = #list == 1 and d.pointer == 0 and not d.reference
-      and (not fn.addressed[name] or d.shared)
+    local fits = #list == 1 and (d.pointer == 0 or d.parameter) and not d.reference
+      and (not fn.addressed[name] or d.shared or d.pointer > 0)
     known.names[name] = fits and (not d.parameter or given[name]) or nil
   end
   local function take(name)
     if name and known.names[name] then known.names[name], more = nil, true end
+  end
+  for _, access in ipairs(effects.of(fn, fn.body).accesses) do
+    local is_hidden = access.write and access.base ~= access.root -- by another name, a pointer
+    if is_hidden and not within(loops, access.node) then take(access.root) end
+    if is_hidden and not access.root then known.names = {} end
   end
   while more do
     more = false
@@ -115,6 +131,14 @@ function is_returned(known, call)
     if s.kind == "return" and not (s.tree and is_zero(own, s.tree)) then return false end
   end
   return true
+end
+
+-- Does a function of the file leave 0 in an array of which each element is 0, its i-th argument?
+function keeps(known, call, i)
+  local fn = known.fn.kernel.by_name[call.callee.text]
+  local p = fn.body and fn.params[i]
+  if not p or known.depth >= MOST_DEPTH or fn:summary().opaque then return false end
+  return zeros(fn, {}, { [p.name] = true }, known.depth + 1).names[p.name] or false
 end
 
 --- Is a value 0 where loops have no round? true; nil and the sentence.
