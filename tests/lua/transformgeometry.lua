@@ -1257,6 +1257,48 @@ tap.case("wider blocks", function()
     float s = 1;
     for (int i = threadIdx.x; i < n; i += blockDim.x) s += a[i];
     atomicAdd(out, s);]], 1, { "2" }, "updates memory once")
+  local function updates(what, condition, is_right, before)
+    local kernel = (before or "") .. rewritten.source([[
+    float s = 0; int t = threadIdx.x;
+    for (int i = t; i < n; i += blockDim.x) s += a[i];
+    if (]] .. condition .. ") atomicAdd(out, 1.f);")
+    local line = before and 2 or 1
+    if is_right then return right(what, "widen", kernel, line, { "2" }, { limit = 0.01 }) end
+    refused(what, "widen", kernel, line, { "2" }, "updates memory once")
+  end
+  updates("of which the first one does", "t == 0 && n > 2", true)
+  updates("in other words", "!threadIdx.x", true)
+  updates("of a warp alone", "32 > t", true)
+  updates("as many as a macro says", "t < FEW", true, "#define FEW 20\n")
+  updates("each second one", "t % 2 == 0", false)
+  updates("half of them", "t < blockDim.x / 2", false)
+  updates("as many as there are items", "t < n", false)
+  updates("all but the first", "t > 0", false)
+  updates("that or another", "t == 0 || n > 2", false)
+  local told = "write what each found in its own share"
+  refused("the first thread's own sum", "widen", rewritten.source [[
+    float s = 0;
+    for (int i = threadIdx.x; i < n; i += blockDim.x) s += a[i];
+    if (threadIdx.x == 0) out[0] = s;]], 1, { "2" }, told)
+  refused("a warp's sum", "widen", rewritten.source [[
+    float s = 0;
+    for (int i = threadIdx.x; i < n; i += blockDim.x) s += a[i];
+    for (int k = 16; k > 0; k /= 2) s += __shfl_down_sync(0xffffffffu, s, k);
+    if (threadIdx.x == 0) out[0] = s;]], 1, { "2" }, told)
+  refused("a condition on the first thread's sum", "widen", rewritten.source [[
+    float s = 0;
+    for (int i = threadIdx.x; i < n; i += blockDim.x) s += a[i];
+    if (threadIdx.x == 0) { if (s > 2.f) out[0] = 1; }]], 1, { "2" }, told)
+  local function items(what, body, before)
+    refused(what, "widen", rewritten.source("int t = threadIdx.x; " .. (before or "")
+      .. "\nfor (int i = t; i < n; i += blockDim.x) " .. body), 1, { "2" },
+      "line 4 does an item otherwise")
+  end
+  items("the thread's number in a result", "out[i] = threadIdx.x;")
+  items("a variable of it", "out[i] = a[i] * u;", "int u = t + 1;")
+  items("a condition on it", "if (t % 2) out[i] = 1;")
+  items("the block's width", "out[i] = blockDim.x;")
+  items("an element of it", "atomicAdd(&out[t % 4], a[i]);")
   right("threads that add what they found", "widen", rewritten.source [[
     float s = 0;
     for (int i = threadIdx.x; i < n; i += blockDim.x) s += a[i];

@@ -7,7 +7,9 @@
 -- has fewer rounds, whose loads wait for each other less. The grid stays. A kernel whose threads
 -- count items across blocks would do others.
 
+local affine = require "gilua.source.affine"
 local carried = require "gilua.facts.carried"
+local depends = require "gilua.facts.depends"
 local edit = require "gilua.transform.edit"
 local effects = require "gilua.facts.effects"
 local expression = require "gilua.source.expression"
@@ -103,16 +105,36 @@ local function has_thread(fn, tree)
   return threads.is_thread(fn, tree, "x")
 end
 
--- Is a statement below a condition on a thread's number?
-local function is_guarded(fn, s)
-  local found = false
-  while s.parent and not found do
-    s = s.parent
-    expression.walk(s.kind == "if" and s.condition or nil, function(node)
-      found = found or threads.is_thread(fn, node, "x")
-    end)
+local BELOW = { ["<"] = { "a", "b" }, ["<="] = { "a", "b" }, [">"] = { "b", "a" },
+  [">="] = { "b", "a" }, ["=="] = { "a", "b" } }
+
+-- Is a number the same whatever the block's width is, which a macro may be?
+local function is_fixed(fn, node, macro)
+  local is_own = node.kind == "name" and node.text ~= macro
+  return affine.integer(node) or is_own and affine.macro(fn.kernel, node.text)
+end
+
+-- Does a condition hold for the same threads of a wider block: `t == 0`, `!t`, `t < 32`?
+local function keeps_others_out(fn, tree, macro)
+  if tree.kind == "unary" and tree.op == "!" then return threads.is_thread(fn, tree.a, "x") end
+  if tree.kind ~= "binary" then return false end
+  if tree.op == "&&" then
+    return keeps_others_out(fn, tree.a, macro) or keeps_others_out(fn, tree.b, macro)
   end
-  return found
+  local sides = BELOW[tree.op]
+  return sides and threads.is_thread(fn, tree[sides[1]], "x")
+    and is_fixed(fn, tree[sides[2]], macro)
+end
+
+-- Is a statement below such a condition?
+local function is_guarded(fn, s, macro)
+  while s.parent do
+    local around = s.parent
+    local is_then = around.kind == "if" and around.body == s and around.condition
+    if is_then and keeps_others_out(fn, around.condition, macro) then return true end
+    s = around
+  end
+  return false
 end
 
 -- Has each thread an element of its own, which more threads do not have? It is at its number, of an
@@ -135,7 +157,8 @@ local function has_own_element(fn, macro)
   for _, s in ipairs(fn.statements) do
     local strides = s.parent and s.parent.init == s and s.parent.loop
     local is_start = strides and width_of(fn, strides.by)
-    for _, tree in ipairs(not is_start and not is_guarded(fn, s) and statement.trees(s) or {}) do
+    local is_asked = not is_start and not is_guarded(fn, s, macro)
+    for _, tree in ipairs(is_asked and statement.trees(s) or {}) do
       expression.walk(tree, see)
     end
   end
@@ -158,13 +181,89 @@ local function shared_loops(fn)
   return list, nil, promise
 end
 
+-- The loops that begin at a thread's own item.
+local function loops_from_thread(fn)
+  local list = {}
+  for _, loop in ipairs(fn.loops) do
+    local is_own, asks = false, depends.on_thread(fn, {})
+    for _, tree in ipairs(loop.statement.init and statement.trees(loop.statement.init) or {}) do
+      is_own = is_own or asks(tree)
+    end
+    if is_own then list[#list + 1] = loop.statement end
+  end
+  return list
+end
+
+-- The line in some loops' bodies that asks which thread does the item; nil where none does. A
+-- thread's number may say which element of a shared array it uses.
+local function differs_at(fn, loops, asks)
+  local line
+  local function see(node)
+    local d = node.kind == "index" and node.a.kind == "name"
+      and fn:declaration(node.a.text, node.a.token)
+    if d and (d.shared or d.pointer == 0) then return false end
+    if node.kind == "name" and asks(node) then line = line or fn.kernel:line_of(node.token) end
+  end
+  for _, s in ipairs(fn.statements) do
+    for _, head in ipairs(loops) do
+      local is_inside = head.body.first <= s.first and s.last <= head.body.last
+      for _, tree in ipairs(is_inside and statement.trees(s) or {}) do
+        expression.walk(tree, see)
+      end
+    end
+  end
+  return line
+end
+
+-- Why other threads may not do items of the shared loops; nil, and what has to be promised of loops
+-- that go by something else than the width.
+local function differs(fn, loops, macro)
+  local heads = loops_from_thread(fn)
+  local asks = depends.on_thread(fn, heads, macro)
+  local line = differs_at(fn, loops, asks)
+  if line then return ("line %d does an item otherwise for another thread"):format(line) end
+  line = differs_at(fn, heads, asks)
+  return nil, line
+    and ("line %d does the same for an item, however many threads there are"):format(line)
+end
+
+-- Does a statement's own part write memory, not a variable?
+local function writes_memory(fn, s)
+  for _, tree in ipairs(statement.trees(s)) do
+    for _, access in ipairs(effects.of(fn, tree).accesses) do
+      if access.write then return true end
+    end
+  end
+  return false
+end
+
+-- Do only some threads write what each found in its own share of the loops?
+local function tells_own_share(fn, loops, macro)
+  local is_own = depends.on_share(fn, loops)
+  local function asks(s)
+    for _, tree in ipairs(statement.trees(s)) do
+      if is_own(tree) then return true end
+    end
+    return false
+  end
+  for _, s in ipairs(fn.statements) do
+    local at, found = s, is_guarded(fn, s, macro) and writes_memory(fn, s) and asks(s)
+    while not found and at.parent and is_guarded(fn, at, macro) and writes_memory(fn, s) do
+      at = at.parent
+      found = at.kind ~= "block" and asks(at)
+    end
+    if found then return true end
+  end
+  return false
+end
+
 -- Does each thread update memory, whether or not it has a share of the loops?
-local function has_own_update(fn, loops)
+local function has_own_update(fn, loops, macro)
   return nothing.counted(fn, loops, function(call)
     for _, s in ipairs(fn.statements) do
       local is_of = s.kind == "expression" and s.first <= call.node.first
         and call.node.last <= s.last
-      if is_of then return not is_guarded(fn, s) end
+      if is_of then return not is_guarded(fn, s, macro) end
     end
     return true
   end) ~= nil
@@ -198,24 +297,29 @@ local function plan_of(fn)
   if counts_across_blocks(fn, name) or counts_across_blocks(fn, "blockDim") then
     return nil, "its threads count items across blocks"
   end
-  if has_own_element(fn, fn.kernel.macros[width] and width) then
+  local macro = fn.kernel.macros[width] and width
+  if has_own_element(fn, macro) then
     return nil, "each of its threads has an element, and more threads have none"
   end
   local loops, why, promise = shared_loops(fn)
   if not loops then return nil, why end
-  if has_own_update(fn, loops) then return nil, "each of its threads updates memory once" end
+  if has_own_update(fn, loops, macro) then return nil, "each of its threads updates memory once" end
+  local unlike, alike = differs(fn, loops, macro)
+  if unlike then return nil, unlike end
+  if tells_own_share(fn, loops, macro) then
+    return nil, "some threads write what each found in its own share of a loop"
+  end
   if has_extern(fn) then return nil, "the launch says how much shared memory it has" end
   if (fn.kernel.options.constants or {})[width] then
     return nil, ("%s is a parameter of the problem"):format(width)
   end
-  local macro = fn.kernel.macros[width]
   local values = fn.kernel.options.values and fn.kernel.options.values(fn) or {}
-  local is_known, now = macro ~= nil, macro and math.tointeger(tonumber(macro.value))
+  local now = macro and math.tointeger(tonumber(fn.kernel.macros[macro].value))
   local block = values["blockDim.x"]
-  if is_known and block and block ~= now then
+  if macro and block and block ~= now then
     return nil, ("%s is %d, and its blocks have %d threads"):format(width, now, block)
   end
-  return { width = width, promise = promise, macro = is_known and width or nil, now = now or block }
+  return { width = width, promise = promise or alike, macro = macro, now = now or block }
 end
 
 local function fits(fn, factor)
