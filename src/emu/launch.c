@@ -57,7 +57,7 @@ static bool check_bounds(Machine *m) {
             return refuse(m, EMU_CAUSE_RESOURCES,
                           "block (%u,%u,%u), but the kernel requires (%d,%d,%d)", b[0], b[1], b[2],
                           req[0], req[1] ? req[1] : 1, req[2] ? req[2] : 1);
-    int bound = max[0] * (max[1] ? max[1] : 1) * (max[2] ? max[2] : 1);
+    int bound = ptx_threads(max);
     if (bound && m->threads > bound)
         return refuse(m, EMU_CAUSE_RESOURCES,
                       "%d threads a block, but the kernel's launch bounds allow %d", m->threads,
@@ -111,8 +111,7 @@ static int give_registers(Machine *m, int *spilled) {
     const EmuModel *g = m->model;
     const PtxFunc *f = m->entry->func;
     int need = m->entry->registers, have = with_bound(f, need);
-    int bound =
-        f->maxntid[0] * (f->maxntid[1] ? f->maxntid[1] : 1) * (f->maxntid[2] ? f->maxntid[2] : 1);
+    int bound = ptx_threads(f->maxntid);
     int threads = bound > m->threads ? bound : m->threads;
     int blocks = bound && f->minnctapersm > 1 ? f->minnctapersm : 1;
     int warps = (threads + LANES - 1) / LANES;

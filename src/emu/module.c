@@ -320,8 +320,8 @@ bool emu_kernel_info(const EmuModule *m, const char *kernel, EmuKernelInfo *out,
                            .n_params = f->n_params,
                            .param_size = code->formal_size,
                            .param_offset = code->formal};
-    const int *n = f->reqntid[0] ? f->reqntid : f->maxntid;
-    if (n[0]) out->max_threads = n[0] * (n[1] ? n[1] : 1) * (n[2] ? n[2] : 1);
+    int bound = ptx_threads(f->reqntid[0] ? f->reqntid : f->maxntid);
+    if (bound > 0) out->max_threads = bound;
     return true;
 }
 

@@ -1,6 +1,7 @@
 /* parse.c - the top of a module: its header, variables and functions. See parser.h and ptx.h. */
 #include "ptx/parser.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,6 +72,15 @@ static void extents(Parser *P, int out[3]) {
     int n = 0;
     do out[n++] = ptxp_small(P, "the number of threads", 1, INT32_MAX);
     while (n < 3 && ptxp_take_char(P, ','));
+}
+
+int ptx_threads(const int n[3]) {
+    int64_t threads = n[0];
+    for (int i = 1; i < 3; i++) {
+        if (n[i]) threads *= n[i];
+        if (threads > INT_MAX) threads = INT_MAX;
+    }
+    return (int)threads;
 }
 
 /* A directive that is only kept, as text: .noreturn, .maxclusterrank 4, .reqnctapercluster 2, 1, 1

@@ -122,6 +122,7 @@ bool ptx_is_letter(char c); /* of a name: letters, digits, _ $ % */
 bool ptx_word_in(const char *word, const char *list);
 bool ptx_is(const PtxInstr *in, const char *opcodes);   /* is its opcode one of the list? */
 bool ptx_has_mod(const PtxInstr *in, const char *mods); /* has it a modifier of the list? */
+int ptx_threads(const int n[3]); /* .maxntid's or .reqntid's product, INT_MAX at most; 0: none */
 const char *ptx_mod(const PtxInstr *in, int i);         /* i < 0: from the last, -1; "": none */
 
 /* name: .callprototype (rets) _ (params); the call operand naming it is a SYMBOL with func -1. */

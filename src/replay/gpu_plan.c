@@ -173,6 +173,7 @@ static bool add_variable(ReplayGpu *g, const Event *e) {
 static bool add_memory(ReplayGpu *g, const Event *e) {
     if (e->bytes >> 40 || e->address + e->bytes < e->address)
         return damaged(g, "its size is impossible");
+    if (e->address == 0) return damaged(g, "no memory begins at address 0");
     gi_grow(g->memory, g->n_memory, g->cap_memory);
     g->memory[g->n_memory++] = (SequenceMemory){.address = e->address, .bytes = e->bytes};
     return true;

@@ -6,6 +6,8 @@
 */
 #include "emu_kit.h"
 
+#include <limits.h>
+
 typedef struct Fault {
     const char *title;
     const char *decl, *body; /* the body's faulty line ends in //HERE */
@@ -535,13 +537,17 @@ static void launch(const char *what, EmuLaunch l, const char *word) {
     static const char ptx[] =
         KIT_HEADER ".visible .entry k() { ret; }\n"
                    ".visible .entry bound() .maxntid 64, 1, 1 { ret; }\n"
+                   ".visible .entry wide() .maxntid 56, 1, 2147483647 { ret; }\n"
                    ".shared .align 16 .b8 huge[40000];\n"
                    ".visible .entry big() {\n.reg .b64 %l; mov.u64 %l, huge; ret; }\n";
     EmuModule *m = kit_load(ptx, what);
     if (!m) return;
     gi_err err = {.message = ""};
+    EmuKernelInfo info;
     EmuResult r;
     memset(&r, 0, sizeof r);
+    bool is_wide = emu_kernel_info(m, "wide", &info, &err);
+    ok(is_wide && info.max_threads == INT_MAX, "%s: a bound beyond any int is the greatest", what);
     bool ran = emu_launch(m, &l, &r, &err);
     if (word) {
         ok(ran && r.status == EMU_LAUNCH_ERROR, "%s: launch_error", what);
@@ -556,6 +562,7 @@ static void test_launches(void) {
 #define L(k, gx, gy, gz, bx, by, bz, s)                                                            \
     (EmuLaunch){.kernel = k, .grid = {gx, gy, gz}, .block = {bx, by, bz}, .shared_bytes = s}
     launch("an ordinary launch", L("k", 2, 2, 2, 8, 8, 2, 0), NULL);
+    launch("a bound beyond any int", L("wide", 1, 1, 1, 64, 1, 1, 0), NULL);
     launch("no blocks", L("k", 0, 1, 1, 32, 1, 1, 0), "grid");
     launch("no blocks in z", L("k", 1, 1, 0, 32, 1, 1, 0), "grid");
     launch("no threads", L("k", 1, 1, 1, 0, 1, 1, 0), "block");

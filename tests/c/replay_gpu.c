@@ -504,6 +504,7 @@ static void test_lines(void) {
     refuses("launch 7 scale 1,1,1 1,1,1 0 0 1 -", "no such module");
     refuses("launch 0 scale 1,1,1 1,1,1 0 0 1 00", "another size");
     refuses("memory 0x100 99999999999999 device", "impossible");
+    refuses("memory 0x0 64 managed", "no memory begins at address 0");
     refuses("nonsense", "not understood");
     unlink(path);
     RecordWriter *w = head();
