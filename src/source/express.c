@@ -182,7 +182,7 @@ static int past_lambda_head(const Reader *r, int i) {
         if (is(r, i, ";") || is(r, i, ")")) return -1;
         i = is(r, i, "(") ? past(r, i) : i + 1;
     }
-    return i;
+    return i <= r->stop ? i : -1;
 }
 
 /* `[&](int i) { … }` */

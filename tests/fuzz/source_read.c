@@ -3,6 +3,8 @@
 #include "../c/grammar_kernel.h"
 #include "../c/source_hold.h"
 
+#include <stdio.h>
+
 #include "fuzz.h"
 
 void fuzz_seeds(FuzzAdd *add) {
@@ -20,7 +22,11 @@ void fuzz_seeds(FuzzAdd *add) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     char *text = malloc(size ? size : 1); /* its own, so that a byte beyond is seen */
     if (size) memcpy(text, data, size);
-    if (source_trouble(text, (int)size)) abort();
+    const char *trouble = source_trouble(text, (int)size);
+    if (trouble) {
+        fprintf(stderr, "source_read: %s\n", trouble);
+        abort();
+    }
     free(text);
     return 0;
 }
