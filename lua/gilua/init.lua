@@ -17,6 +17,7 @@ local rooms = {
     .. "nsga2 gevo islands propose bandit steady elites retouch sweep" },
   { "source", "csource" },
   { "facts", "" },
+  { "rewrite", "" },
   { "transform", "transform" },
   { "problem", "problem place tolerance kerneltable tablerows tablecase tablecheck pointed "
     .. "arrayfills families creference expression samples own "

@@ -8,7 +8,7 @@ local effects = require "gilua.facts.effects"
 local expression = require "gilua.problem.expression"
 local kernel = require "gilua.transform.kernel"
 local tablecase = require "gilua.problem.tablecase"
-local threads = require "gilua.transform.threads"
+local threads = require "gilua.facts.threads"
 
 local M = {}
 

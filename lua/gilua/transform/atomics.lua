@@ -9,10 +9,10 @@
 
 local affine = require "gilua.source.affine"
 local apart = require "gilua.facts.apart"
-local bodyloop = require "gilua.transform.bodyloop"
-local edit = require "gilua.transform.edit"
+local bodyloop = require "gilua.rewrite.bodyloop"
+local edit = require "gilua.rewrite.edit"
 local effects = require "gilua.facts.effects"
-local threads = require "gilua.transform.threads"
+local threads = require "gilua.facts.threads"
 local types = require "gilua.facts.types"
 local uniform = require "gilua.facts.uniform"
 

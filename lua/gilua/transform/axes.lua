@@ -8,9 +8,9 @@
 -- threads are of one warp.
 
 local affine = require "gilua.source.affine"
-local edit = require "gilua.transform.edit"
+local edit = require "gilua.rewrite.edit"
 local effects = require "gilua.facts.effects"
-local threads = require "gilua.transform.threads"
+local threads = require "gilua.facts.threads"
 
 local OTHER = { x = "y", y = "x" }
 

@@ -13,10 +13,10 @@
 
 local affine = require "gilua.source.affine"
 local apart = require "gilua.facts.apart"
-local edit = require "gilua.transform.edit"
+local edit = require "gilua.rewrite.edit"
 local effects = require "gilua.facts.effects"
 local statement = require "gilua.source.statement"
-local threads = require "gilua.transform.threads"
+local threads = require "gilua.facts.threads"
 
 local M = { name = "barriers", apart = true,
   doc = "Barriers that part nothing, gone." }

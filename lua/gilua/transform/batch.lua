@@ -20,10 +20,10 @@
 
 local apart = require "gilua.facts.apart"
 local certain = require "gilua.facts.certain"
-local edit = require "gilua.transform.edit"
+local edit = require "gilua.rewrite.edit"
 local effects = require "gilua.facts.effects"
 local expression = require "gilua.source.expression"
-local iterations = require "gilua.transform.iterations"
+local iterations = require "gilua.rewrite.iterations"
 
 local FACTORS = { 4, 8 }
 local MOST_TOKENS = 1600 -- of all copies of a body

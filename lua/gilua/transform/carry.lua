@@ -14,12 +14,12 @@
 local affine = require "gilua.source.affine"
 local apart = require "gilua.facts.apart"
 local certain = require "gilua.facts.certain"
-local edit = require "gilua.transform.edit"
+local edit = require "gilua.rewrite.edit"
 local effects = require "gilua.facts.effects"
 local expression = require "gilua.source.expression"
 local loop_of = require "gilua.facts.loop"
 local once = require "gilua.facts.once"
-local order = require "gilua.transform.order"
+local order = require "gilua.facts.order"
 
 -- The statements of a loop's body that are done in each iteration.
 local function listed(loop)

@@ -1,9 +1,9 @@
 -- coarsen: each block does the work of several, in a loop that is unrolled; so loads of several
 -- items are under way at once, and what all items share is computed once.
 
-local bodyloop = require "gilua.transform.bodyloop"
-local edit = require "gilua.transform.edit"
-local threads = require "gilua.transform.threads"
+local bodyloop = require "gilua.rewrite.bodyloop"
+local edit = require "gilua.rewrite.edit"
+local threads = require "gilua.facts.threads"
 
 local FACTORS = { "2", "4", "8" }
 

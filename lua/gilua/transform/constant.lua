@@ -4,7 +4,7 @@
 -- what they read apart comes one after the other, where global memory's cache would serve a line.
 -- The host fills either by cudaMemcpyToSymbol, so that nothing but the declaration changes.
 
-local edit = require "gilua.transform.edit"
+local edit = require "gilua.rewrite.edit"
 
 local BEFORE, BEHIND = { ["&"] = true, ["++"] = true, ["--"] = true }, {} -- what is not only read
 for word in ("= += -= *= /= %= &= |= ^= <<= >>= ++ --"):gmatch "%S+" do BEHIND[word] = true end

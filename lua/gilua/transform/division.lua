@@ -6,7 +6,7 @@
 
 local certain = require "gilua.facts.certain"
 local decided = require "gilua.facts.decided"
-local edit = require "gilua.transform.edit"
+local edit = require "gilua.rewrite.edit"
 local effects = require "gilua.facts.effects"
 local expression = require "gilua.source.expression"
 local loop_of = require "gilua.facts.loop"

@@ -5,13 +5,12 @@
 -- first of them. Nothing writes its array, its place follows the loop's variable, and each
 -- iteration makes the load, if not of each thread, then of some.
 
-local edit = require "gilua.transform.edit"
+local edit = require "gilua.rewrite.edit"
 local effects = require "gilua.facts.effects"
 local elsewhere = require "gilua.transform.elsewhere"
 local expression = require "gilua.source.expression"
-local guarded = require "gilua.transform.guarded"
 local loop_of = require "gilua.facts.loop"
-local sides_of = require "gilua.transform.sides"
+local sides_of = require "gilua.facts.sides"
 local statement = require "gilua.source.statement"
 
 local M = {}
@@ -215,7 +214,7 @@ end
 --- Puts lines in the place of a loop and of the pragmas before it.
 ---@param loop table
 ---@param lines string[]
----@param e table of gilua.transform.edit
+---@param e table of gilua.rewrite.edit
 ---@param is_apart? boolean in braces of their own
 function M.stand_in(loop, lines, e, is_apart)
   for _, pragma in ipairs(loop.pragmas) do e:remove(pragma.first, pragma.last) end
@@ -224,7 +223,7 @@ function M.stand_in(loop, lines, e, is_apart)
     lines[#lines + 1] = "}"
   end
   local text = table.concat(lines, "\n" .. loop.fn.kernel:indent(loop.statement.first))
-  e:replace(loop.statement.first, loop.statement.last, (text:gsub("\1", guarded.unit(loop.fn))))
+  e:replace(loop.statement.first, loop.statement.last, (text:gsub("\1", edit.unit(loop.fn))))
 end
 
 return M

@@ -9,7 +9,7 @@
 -- `const int at_of = (k_from + part) * n + col;`.
 
 local effects = require "gilua.facts.effects"
-local sides = require "gilua.transform.sides"
+local sides = require "gilua.facts.sides"
 
 local M = {}
 

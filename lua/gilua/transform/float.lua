@@ -8,7 +8,7 @@
 -- With the argument `all`, the functions that it calls become float too, and with a name only that
 -- variable, in what is assigned to it.
 
-local edit = require "gilua.transform.edit"
+local edit = require "gilua.rewrite.edit"
 local effects = require "gilua.facts.effects"
 local expression = require "gilua.source.expression"
 local memory_of = require "gilua.facts.memory_of"

@@ -3,7 +3,7 @@
 
 local affine = require "gilua.source.affine"
 local effects = require "gilua.facts.effects"
-local sides_of = require "gilua.transform.sides"
+local sides_of = require "gilua.facts.sides"
 
 local M = {}
 

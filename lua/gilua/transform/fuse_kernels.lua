@@ -14,7 +14,7 @@
 -- thread of a does, which the checked run decides, as it sees races. A struct's fields lie to each
 -- other as arguments do, so that a launch can be given both.
 
-local edit = require "gilua.transform.edit"
+local edit = require "gilua.rewrite.edit"
 local effects = require "gilua.facts.effects"
 local types = require "gilua.facts.types"
 

@@ -9,7 +9,7 @@ local affine = require "gilua.source.affine"
 local carried = require "gilua.facts.carried"
 local effects = require "gilua.facts.effects"
 local nothing = require "gilua.facts.nothing"
-local threads = require "gilua.transform.threads"
+local threads = require "gilua.facts.threads"
 
 local OF_GRID = { blockIdx = true, gridDim = true }
 local TIMES = { "2", "4", "8", "16" }

@@ -1,11 +1,11 @@
 -- grid_stride: so many blocks and no more, each of which goes on to another until all are done: no
 -- block is begun and ended for a few items, and what a block computes once serves many.
 
-local bodyloop = require "gilua.transform.bodyloop"
-local edit = require "gilua.transform.edit"
+local bodyloop = require "gilua.rewrite.bodyloop"
+local edit = require "gilua.rewrite.edit"
 local effects = require "gilua.facts.effects"
 local expression = require "gilua.source.expression"
-local threads = require "gilua.transform.threads"
+local threads = require "gilua.facts.threads"
 
 local BLOCKS = { "132", "264", "528", "1056" } -- one, two, four and eight for each SM of an H200
 

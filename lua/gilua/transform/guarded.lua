@@ -17,9 +17,10 @@
 -- changes but for the place itself, and returns which lines stand deeper then
 -- (gilua.transform.transform), and the variable's name.
 
+local edit = require "gilua.rewrite.edit"
 local effects = require "gilua.facts.effects"
 local expression = require "gilua.source.expression"
-local sides = require "gilua.transform.sides"
+local sides = require "gilua.facts.sides"
 local types = require "gilua.facts.types"
 
 local M = {}
@@ -400,22 +401,13 @@ local function close(state, block, back, less)
   if from <= to and less > 0 then table.insert(state.deeper, { from, to, -less }) end
 end
 
---- A level of what a function is moved in by.
----@param fn table
----@return string
-function M.unit(fn)
-  local kernel, first = fn.kernel, fn.body.body[1]
-  local outer, inner = kernel:indent(fn.first), first and kernel:indent(first.first) or ""
-  return #inner > #outer and inner:sub(1, #outer) == outer and inner:sub(#outer + 1) or "  "
-end
-
 --- Makes the changes around the place.
----@param e table of gilua.transform.edit
+---@param e table of gilua.rewrite.edit
 ---@param lines? string[] to be put before the statement, of a plan for what is before it
 ---@return table[] lines that stand deeper, or less deep: { first, last, blanks }
 ---@return string? inside the variable that says whether a thread has an item
 function Plan:edits(e, lines)
-  local state = { plan = self, e = e, deeper = {}, names = 0, unit = M.unit(self.fn),
+  local state = { plan = self, e = e, deeper = {}, names = 0, unit = edit.unit(self.fn),
     lines = lines or {} }
   local less, ends = nil, {}
   for _, step in ipairs(self.way) do

@@ -13,7 +13,7 @@
 -- makes are taken, and only if there is one, so that no address is touched that was not.
 
 local certain = require "gilua.facts.certain"
-local edit = require "gilua.transform.edit"
+local edit = require "gilua.rewrite.edit"
 local effects = require "gilua.facts.effects"
 local loop_of = require "gilua.facts.loop"
 local once = require "gilua.facts.once"

@@ -14,11 +14,11 @@
 
 local apart = require "gilua.facts.apart"
 local certain = require "gilua.facts.certain"
-local edit = require "gilua.transform.edit"
+local edit = require "gilua.rewrite.edit"
 local effects = require "gilua.facts.effects"
 local loop_of = require "gilua.facts.loop"
 local once = require "gilua.facts.once"
-local ranges = require "gilua.transform.ranges"
+local ranges = require "gilua.facts.ranges"
 
 local function all_invariant(loop, indices)
   for _, index in ipairs(indices) do

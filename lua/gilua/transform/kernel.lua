@@ -37,7 +37,7 @@
 -- tparams (declarations), why and why_at (the reason and the token where it has no body) }.
 -- Statements are those of gilua.source.statement, expressions those of
 -- gilua.source.expression, effects those of gilua.facts.effects, edits those of
--- gilua.transform.edit.
+-- gilua.rewrite.edit.
 
 local apart = require "gilua.facts.apart"
 local core = require "gilua.core"

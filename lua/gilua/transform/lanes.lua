@@ -22,7 +22,7 @@
 
 local effects = require "gilua.facts.effects"
 local loop_of = require "gilua.facts.loop"
-local threads = require "gilua.transform.threads"
+local threads = require "gilua.facts.threads"
 
 local M = {}
 

@@ -8,7 +8,7 @@
 
 local merging = require "gilua.transform.merging"
 local teams = require "gilua.transform.teams"
-local threads = require "gilua.transform.threads"
+local threads = require "gilua.facts.threads"
 
 local COUNTS = { "2", "4", "8" }
 local MOST = 16

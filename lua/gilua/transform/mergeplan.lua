@@ -8,7 +8,7 @@ local grid_size = require "gilua.transform.grid_size"
 local mergeguards = require "gilua.transform.mergeguards"
 local statement = require "gilua.source.statement"
 local teams = require "gilua.transform.teams"
-local threads = require "gilua.transform.threads"
+local threads = require "gilua.facts.threads"
 
 local M = {}
 

@@ -33,16 +33,15 @@
 --                                                      sum += a[k] * weight(lane, k);
 --                                                    }
 
-local edit = require "gilua.transform.edit"
+local edit = require "gilua.rewrite.edit"
 local effects = require "gilua.facts.effects"
-local guarded = require "gilua.transform.guarded"
 local loop_of = require "gilua.facts.loop"
 local mergeplan = require "gilua.transform.mergeplan"
 local settings = require "gilua.base.settings"
-local sides_of = require "gilua.transform.sides"
+local sides_of = require "gilua.facts.sides"
 local statement = require "gilua.source.statement"
 local teams = require "gilua.transform.teams"
-local threads = require "gilua.transform.threads"
+local threads = require "gilua.facts.threads"
 
 local M = {}
 
@@ -463,7 +462,7 @@ end
 
 local function named(plan, count)
   local fn, what, side = plan.fn, plan.what, plan.side
-  plan.count, plan.all, plan.length, plan.step = count, {}, {}, guarded.unit(fn)
+  plan.count, plan.all, plan.length, plan.step = count, {}, {}, edit.unit(fn)
   for name in pairs(plan.spread) do plan.all[name] = threads.new_name(fn, name .. "_all") end
   plan.part = threads.new_name(fn, "part")
   plan.other = threads.new_name(fn, "other")

@@ -5,7 +5,7 @@
 -- parameters keep their type and are narrowed where they are read; memory stays as it is. Whether
 -- all numbers fit, the answers say.
 
-local edit = require "gilua.transform.edit"
+local edit = require "gilua.rewrite.edit"
 local effects = require "gilua.facts.effects"
 local types = require "gilua.facts.types"
 

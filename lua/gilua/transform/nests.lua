@@ -5,11 +5,11 @@
 
 local apart = require "gilua.facts.apart"
 local certain = require "gilua.facts.certain"
-local edit = require "gilua.transform.edit"
+local edit = require "gilua.rewrite.edit"
 local effects = require "gilua.facts.effects"
 local loop_of = require "gilua.facts.loop"
 local once = require "gilua.facts.once"
-local order = require "gilua.transform.order"
+local order = require "gilua.facts.order"
 
 local function finder(fits)
   return function(kernel)

@@ -1,6 +1,6 @@
 --- pad: rows of a shared array one element longer, so that a column lies in different banks.
 
-local edit = require "gilua.transform.edit"
+local edit = require "gilua.rewrite.edit"
 
 local function is_indexed(fn, d)
   local words = fn.kernel.words

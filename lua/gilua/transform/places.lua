@@ -3,7 +3,7 @@
 
 local expression = require "gilua.source.expression"
 local forms = require "gilua.transform.forms"
-local sides_of = require "gilua.transform.sides"
+local sides_of = require "gilua.facts.sides"
 local statement = require "gilua.source.statement"
 
 local M = {}

@@ -12,9 +12,9 @@
 -- Conditions on which a load depends are asked of the iteration that it is for. Only what nothing
 -- of the kernel writes is loaded early.
 
-local edit = require "gilua.transform.edit"
+local edit = require "gilua.rewrite.edit"
 local effects = require "gilua.facts.effects"
-local iterations = require "gilua.transform.iterations"
+local iterations = require "gilua.rewrite.iterations"
 local types = require "gilua.facts.types"
 
 local MOST_LOADS = 8

@@ -8,9 +8,9 @@
 --
 -- All of a kernel's such arrays at once; the barriers stay (barriers.lua).
 
-local edit = require "gilua.transform.edit"
+local edit = require "gilua.rewrite.edit"
 local effects = require "gilua.facts.effects"
-local threads = require "gilua.transform.threads"
+local threads = require "gilua.facts.threads"
 
 -- The sides along which a kernel's threads differ.
 local function sides_of(fn)

@@ -18,12 +18,12 @@
 -- for one that nobody wrote.
 
 local affine = require "gilua.source.affine"
-local edit = require "gilua.transform.edit"
+local edit = require "gilua.rewrite.edit"
 local effects = require "gilua.facts.effects"
 local expression = require "gilua.source.expression"
 local loop_of = require "gilua.facts.loop"
-local sides = require "gilua.transform.sides"
-local signs = require "gilua.transform.signs"
+local sides = require "gilua.facts.sides"
+local signs = require "gilua.facts.signs"
 local statement = require "gilua.source.statement"
 local types = require "gilua.facts.types"
 local uniform = require "gilua.facts.uniform"

@@ -5,7 +5,7 @@
 -- writes to the array or to what the index is made of.
 
 local certain = require "gilua.facts.certain"
-local edit = require "gilua.transform.edit"
+local edit = require "gilua.rewrite.edit"
 local effects = require "gilua.facts.effects"
 local loop_of = require "gilua.facts.loop"
 

@@ -9,7 +9,7 @@
 local apart = require "gilua.facts.apart"
 local effects = require "gilua.facts.effects"
 local loops = require "gilua.facts.loop"
-local order = require "gilua.transform.order"
+local order = require "gilua.facts.order"
 local statement = require "gilua.source.statement"
 local types = require "gilua.facts.types"
 

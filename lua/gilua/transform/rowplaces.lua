@@ -18,7 +18,7 @@ local rowteams = require "gilua.transform.rowteams"
 local settings = require "gilua.base.settings"
 local statement = require "gilua.source.statement"
 local teams = require "gilua.transform.teams"
-local threads = require "gilua.transform.threads"
+local threads = require "gilua.facts.threads"
 
 local M = {}
 

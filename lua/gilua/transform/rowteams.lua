@@ -20,8 +20,8 @@
 local affine = require "gilua.source.affine"
 local expression = require "gilua.source.expression"
 local forms = require "gilua.transform.forms"
-local sides_of = require "gilua.transform.sides"
-local threads = require "gilua.transform.threads"
+local sides_of = require "gilua.facts.sides"
+local threads = require "gilua.facts.threads"
 
 local M = { MOST = 32 }
 

@@ -23,14 +23,13 @@
 -- goes where its variables are from.
 
 local apart = require "gilua.facts.apart"
-local edit = require "gilua.transform.edit"
+local edit = require "gilua.rewrite.edit"
 local effects = require "gilua.facts.effects"
-local guarded = require "gilua.transform.guarded"
-local order = require "gilua.transform.order"
-local sides = require "gilua.transform.sides"
+local order = require "gilua.facts.order"
+local sides = require "gilua.facts.sides"
 local split = require "gilua.transform.split"
 local statement = require "gilua.source.statement"
-local threads = require "gilua.transform.threads"
+local threads = require "gilua.facts.threads"
 
 local M = { name = "sections", first = true, apart = true,
   before = "axes coarsen merge merge_threads grid_stride warp_row",
@@ -383,7 +382,7 @@ end
 local QUESTION = "if (blockIdx.z == 0) {\n"
 
 local function state_of(fn)
-  return { fn = fn, e = edit.new(fn.kernel), unit = guarded.unit(fn), deeper = {} }
+  return { fn = fn, e = edit.new(fn.kernel), unit = edit.unit(fn), deeper = {} }
 end
 
 local function change_of(state, says)

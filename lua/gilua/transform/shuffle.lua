@@ -20,16 +20,16 @@
 -- the block is the same for the lanes, or, with `row`, what is the same for those threads that
 -- differ by threadIdx.x alone, in blocks whose rows are whole warps. threadIdx.x / 32 is too.
 
-local edit = require "gilua.transform.edit"
+local edit = require "gilua.rewrite.edit"
 local elements = require "gilua.transform.elements"
 local elsewhere = require "gilua.transform.elsewhere"
 local expression = require "gilua.source.expression"
 local forms = require "gilua.transform.forms"
 local guarded = require "gilua.transform.guarded"
-local iterations = require "gilua.transform.iterations"
+local iterations = require "gilua.rewrite.iterations"
 local loop_of = require "gilua.facts.loop"
 local settings = require "gilua.base.settings"
-local sides_of = require "gilua.transform.sides"
+local sides_of = require "gilua.facts.sides"
 local statement = require "gilua.source.statement"
 local types = require "gilua.facts.types"
 

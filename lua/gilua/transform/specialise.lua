@@ -12,7 +12,7 @@
 -- says: kernel.options.values(fn) -> { [parameter] = integer }, of those that are the same in all
 -- launches that it knows, whatever their size.
 
-local edit = require "gilua.transform.edit"
+local edit = require "gilua.rewrite.edit"
 local effects = require "gilua.facts.effects"
 local types = require "gilua.facts.types"
 

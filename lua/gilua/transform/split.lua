@@ -6,9 +6,9 @@
 -- from one part to the other.
 
 local apart = require "gilua.facts.apart"
-local edit = require "gilua.transform.edit"
+local edit = require "gilua.rewrite.edit"
 local effects = require "gilua.facts.effects"
-local order = require "gilua.transform.order"
+local order = require "gilua.facts.order"
 
 local M = { name = "split", apart = true,
   doc = "A loop whose body does two things, as two loops one after the other." }

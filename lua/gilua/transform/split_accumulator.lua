@@ -4,8 +4,8 @@
 -- order of the additions changes, and so the last digits. The same for products, least and
 -- greatest.
 
-local accumulators = require "gilua.transform.accumulators"
-local iterations = require "gilua.transform.iterations"
+local accumulators = require "gilua.facts.accumulators"
+local iterations = require "gilua.rewrite.iterations"
 
 local FACTORS = { 2, 4 }
 

@@ -19,7 +19,7 @@
 -- variable.
 
 local affine = require "gilua.source.affine"
-local edit = require "gilua.transform.edit"
+local edit = require "gilua.rewrite.edit"
 local effects = require "gilua.facts.effects"
 local elements = require "gilua.transform.elements"
 local elsewhere = require "gilua.transform.elsewhere"
@@ -27,7 +27,7 @@ local guarded = require "gilua.transform.guarded"
 local keep = require "gilua.transform.keep"
 local loop_of = require "gilua.facts.loop"
 local once = require "gilua.facts.once"
-local sides_of = require "gilua.transform.sides"
+local sides_of = require "gilua.facts.sides"
 local statement = require "gilua.source.statement"
 local types = require "gilua.facts.types"
 

@@ -10,7 +10,7 @@
 -- others call too stay as they are, beside a copy.
 
 local copies = require "gilua.transform.copies"
-local edit = require "gilua.transform.edit"
+local edit = require "gilua.rewrite.edit"
 local rowplaces = require "gilua.transform.rowplaces"
 local rowteams = require "gilua.transform.rowteams"
 

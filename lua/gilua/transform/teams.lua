@@ -9,8 +9,8 @@
 -- become one each team is that, of which they are part.
 
 local expression = require "gilua.source.expression"
-local sides_of = require "gilua.transform.sides"
-local threads = require "gilua.transform.threads"
+local sides_of = require "gilua.facts.sides"
+local threads = require "gilua.facts.threads"
 
 local M = {}
 

@@ -12,7 +12,7 @@
 -- (gilua.transform.borrowed). Nothing says that it means the same: answers do.
 
 local borrowed = require "gilua.transform.borrowed"
-local edit = require "gilua.transform.edit"
+local edit = require "gilua.rewrite.edit"
 local expression = require "gilua.source.expression"
 local settings = require "gilua.base.settings"
 local statement = require "gilua.source.statement"

@@ -18,14 +18,14 @@
 -- is the same for all threads.
 
 local apart = require "gilua.facts.apart"
-local edit = require "gilua.transform.edit"
+local edit = require "gilua.rewrite.edit"
 local effects = require "gilua.facts.effects"
 local elsewhere = require "gilua.transform.elsewhere"
 local forms = require "gilua.transform.forms"
 local guarded = require "gilua.transform.guarded"
 local places = require "gilua.transform.places"
-local sides_of = require "gilua.transform.sides"
-local threads = require "gilua.transform.threads"
+local sides_of = require "gilua.facts.sides"
+local threads = require "gilua.facts.threads"
 local types = require "gilua.facts.types"
 
 local LEAST_PITCH = 8 -- elements between neighbours, where that is a number
@@ -184,7 +184,7 @@ local function through_tile(found, limit)
   if access.write then
     table.move(o.lines, 1, #o.lines, 2, other)
     other[#other + 1] = asked(o.condition, ("%s = %s;"):format(o.element, others))
-    local indent = guarded.unit(fn)
+    local indent = edit.unit(fn)
     e:lead(fn.close, indent .. table.concat(other, "\n" .. indent) .. "\n")
   else
     table.move(o.lines, 1, #o.lines, 2, lines)

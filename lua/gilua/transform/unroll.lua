@@ -3,7 +3,7 @@
 -- The compiler does this where it deems it good, and less often around loads that it cannot move;
 -- written out, the loads of several iterations are under way at once.
 
-local iterations = require "gilua.transform.iterations"
+local iterations = require "gilua.rewrite.iterations"
 
 local FACTORS = { 2, 4, 8 }
 

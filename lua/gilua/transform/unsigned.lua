@@ -8,9 +8,9 @@
 --
 -- Right where neither number is below 0; what the words do not say of it is promised.
 
-local edit = require "gilua.transform.edit"
+local edit = require "gilua.rewrite.edit"
 local expression = require "gilua.source.expression"
-local signs = require "gilua.transform.signs"
+local signs = require "gilua.facts.signs"
 local statement = require "gilua.source.statement"
 local types = require "gilua.facts.types"
 

@@ -11,11 +11,11 @@
 -- Such a load must begin at a multiple of its size: the loop first goes there element by element,
 -- and where the other arrays are not there then, it goes on so.
 
-local accumulators = require "gilua.transform.accumulators"
+local accumulators = require "gilua.facts.accumulators"
 local affine = require "gilua.source.affine"
 local apart = require "gilua.facts.apart"
 local effects = require "gilua.facts.effects"
-local iterations = require "gilua.transform.iterations"
+local iterations = require "gilua.rewrite.iterations"
 local types = require "gilua.facts.types"
 
 local VECTORS = { -- element -> widths

@@ -6,7 +6,7 @@
 --   T:warp_barrier<LINE>()   the barrier on a line
 --   T:warp_barrier<LINE>(all)   all of the kernel that begins there
 
-local edit = require "gilua.transform.edit"
+local edit = require "gilua.rewrite.edit"
 
 -- The barriers of a function, __syncthreads(); as statements of their own.
 local function barriers(fn)

@@ -15,15 +15,14 @@
 -- a variable meanwhile. Where memory is written lanes wait for each other, before and behind.
 
 local apart = require "gilua.facts.apart"
-local edit = require "gilua.transform.edit"
+local edit = require "gilua.rewrite.edit"
 local effects = require "gilua.facts.effects"
 local forms = require "gilua.transform.forms"
-local guarded = require "gilua.transform.guarded"
 local registers = require "gilua.transform.registers"
 local rowloops = require "gilua.transform.rowloops"
 local settings = require "gilua.base.settings"
 local statement = require "gilua.source.statement"
-local threads = require "gilua.transform.threads"
+local threads = require "gilua.facts.threads"
 local together = require "gilua.transform.lanes"
 local uniform = require "gilua.facts.uniform"
 
@@ -375,7 +374,7 @@ local function make(fn, s, plan)
       named.reductions[i] = copy
     end
     together.before(named, names, before)
-    together.share(named, names, LANES, guarded.unit(fn), e)
+    together.share(named, names, LANES, edit.unit(fn), e)
     together.behind(named, names, LANES, behind)
     if waits.behind[one] then behind[#behind + 1] = WAIT end
     e:around(one, before, behind)

@@ -2,13 +2,12 @@
 -- loops and put their sums together by shuffles. They read neighbouring elements at a time, and
 -- short rows fill the GPU.
 
-local edit = require "gilua.transform.edit"
+local edit = require "gilua.rewrite.edit"
 local effects = require "gilua.facts.effects"
-local guarded = require "gilua.transform.guarded"
 local registers = require "gilua.transform.registers"
 local rowloops = require "gilua.transform.rowloops"
 local together = require "gilua.transform.lanes"
-local threads = require "gilua.transform.threads"
+local threads = require "gilua.facts.threads"
 
 local LANES = { "32", "16", "8", "4" }
 
@@ -136,7 +135,7 @@ local function shared(index, plan, lanes)
   e:before(own.first, lane_lines(index, names, lanes, kernel:indent(own.first)))
   divide_index(fn, lanes, e)
   for _, row in ipairs(plan.rows) do
-    together.share(row, names, lanes, guarded.unit(fn), e)
+    together.share(row, names, lanes, edit.unit(fn), e)
     around(row, names, lanes, e, plan)
   end
   for _, s in ipairs(plan.once) do

@@ -16,10 +16,10 @@
 -- the latter a power of two.
 
 local apart = require "gilua.facts.apart"
-local edit = require "gilua.transform.edit"
+local edit = require "gilua.rewrite.edit"
 local effects = require "gilua.facts.effects"
 local statement = require "gilua.source.statement"
-local threads = require "gilua.transform.threads"
+local threads = require "gilua.facts.threads"
 local types = require "gilua.facts.types"
 local uniform = require "gilua.facts.uniform"
 

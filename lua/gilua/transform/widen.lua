@@ -10,12 +10,12 @@
 local affine = require "gilua.source.affine"
 local carried = require "gilua.facts.carried"
 local depends = require "gilua.facts.depends"
-local edit = require "gilua.transform.edit"
+local edit = require "gilua.rewrite.edit"
 local effects = require "gilua.facts.effects"
 local expression = require "gilua.source.expression"
 local nothing = require "gilua.facts.nothing"
 local statement = require "gilua.source.statement"
-local threads = require "gilua.transform.threads"
+local threads = require "gilua.facts.threads"
 
 local FACTORS = { 2, 4, 8 }
 local LEAST_THREADS, MOST_THREADS = 32, 1024

@@ -75,6 +75,15 @@ end
 --- Is a statement one of a list, so that others may stand beside it?
 function M.is_listed(s) return s.parent ~= nil and s.parent.kind == "block" end
 
+--- Returns the blanks by which a function's body is indented.
+---@param fn table
+---@return string
+function M.unit(fn)
+  local kernel, first = fn.kernel, fn.body.body[1]
+  local outer, inner = kernel:indent(fn.first), first and kernel:indent(first.first) or ""
+  return #inner > #outer and inner:sub(1, #outer) == outer and inner:sub(#outer + 1) or "  "
+end
+
 function Edit:around(s, before, after)
   local kernel = self.kernel
   local indent = kernel:indent(s.first)

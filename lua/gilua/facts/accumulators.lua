@@ -87,7 +87,7 @@ local function joined(a, other)
 end
 
 --- The lines before and behind a loop that declare and join `factor` parts of each, and the words
---- of the n-th copy of its body (0: the first), as gilua.transform.iterations takes them.
+--- of the n-th copy of its body (0: the first), as gilua.rewrite.iterations takes them.
 ---@param kernel table
 ---@param list table of `list`
 ---@param factor integer

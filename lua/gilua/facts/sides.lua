@@ -6,7 +6,7 @@
 
 local affine = require "gilua.source.affine"
 local effects = require "gilua.facts.effects"
-local threads = require "gilua.transform.threads"
+local threads = require "gilua.facts.threads"
 
 local M = {}
 

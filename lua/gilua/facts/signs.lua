@@ -1,7 +1,7 @@
 --- signs: which whole numbers the words say to be not below zero, or above it.
 
 local affine = require "gilua.source.affine"
-local sides = require "gilua.transform.sides"
+local sides = require "gilua.facts.sides"
 local types = require "gilua.facts.types"
 
 local M = {}

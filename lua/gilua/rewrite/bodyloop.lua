@@ -1,7 +1,7 @@
 -- bodyloop: a loop around the whole body of a kernel, so that a block does the work of several.
 
-local guarded = require "gilua.transform.guarded"
-local threads = require "gilua.transform.threads"
+local edit = require "gilua.rewrite.edit"
+local threads = require "gilua.facts.threads"
 
 local M = {}
 
@@ -40,7 +40,7 @@ end
 function M.put(fn, e, head, inner, last)
   local kernel, body = fn.kernel, fn.body.body
   local first = body[1].first
-  local indent, unit, lines = kernel:indent(first), guarded.unit(fn), {}
+  local indent, unit, lines = kernel:indent(first), edit.unit(fn), {}
   local outer = unit:find "^ +$" and indent:gsub(unit .. "$", "") or indent
   for i, line in ipairs(head) do lines[i] = (line:find "^#" and indent or outer) .. line end
   lines[#lines + 1] = inner and indent .. inner

@@ -9,7 +9,7 @@
 -- The bound is compared with the last of the written-out iterations, which holds for types without
 -- a sign too.
 
-local edit = require "gilua.transform.edit"
+local edit = require "gilua.rewrite.edit"
 local loop_of = require "gilua.facts.loop"
 local types = require "gilua.facts.types"
 
