@@ -7,6 +7,7 @@ local gi = require "gilua"
 local kernel = require "gilua.transform.kernel"
 local launch = require "gilua.transform.launch"
 local tap = require "tap"
+local transform = require "gilua.transform.transform"
 
 local M = {}
 
@@ -24,6 +25,9 @@ function M.source(body, type)
     :format(type, type, type, body)
 end
 
+-- The transformation of a name, or of a module of transformations.
+local function named(name) return transform.find(name) or require("gilua.transform." .. name) end
+
 --- The text with a change made; nil and why where a transformation refuses.
 ---@param transformation string|table its module's name
 ---@param source string
@@ -33,9 +37,7 @@ end
 ---@return string? why_or_says
 ---@return string? launch what becomes of it
 function M.text(transformation, source, line, args)
-  if type(transformation) == "string" then
-    transformation = require("gilua.transform." .. transformation)
-  end
+  if type(transformation) == "string" then transformation = named(transformation) end
   local known = kernel.of_text(source)
   local change, why = transformation.make(known, line, args or {})
   if not change then return nil, why end
@@ -52,9 +54,7 @@ end
 
 --- What `find` proposes, as words: "3(2) 3(4)".
 function M.found(transformation, source)
-  if type(transformation) == "string" then
-    transformation = require("gilua.transform." .. transformation)
-  end
+  if type(transformation) == "string" then transformation = named(transformation) end
   local list = {}
   for _, found in ipairs(transformation.find(kernel.of_text(source))) do
     list[#list + 1] = ("%d(%s)"):format(found.line, table.concat(found.args, ","))

@@ -5,6 +5,7 @@ local kernels = require "gilua.transform.kernel"
 local rewritten = require "rewritten"
 local specialise = require "gilua.transform.specialise"
 local tap = require "tap"
+local transform = require "gilua.transform.transform"
 
 local SIZES = { 0, 1, 2, 3, 7, 8, 61, 1000 }
 
@@ -373,7 +374,7 @@ tap.case("a loop for values that are known", function()
 end)
 
 tap.case("loads of several iterations before what they do", function()
-  local batch = require "gilua.transform.batch"[1]
+  local batch = transform.find "batch"
   local chosen = rewritten.source [[
   int t = blockIdx.x * blockDim.x + threadIdx.x;
   float sum = 0.f;
@@ -422,7 +423,7 @@ tap.case("loads of several iterations before what they do", function()
 end)
 
 tap.case("a loop that looks for an element", function()
-  local search = require "gilua.transform.batch"[2]
+  local search = transform.find "search"
   local first = rewritten.source [[
   int t = blockIdx.x * blockDim.x + threadIdx.x;
   int found = n;

@@ -212,7 +212,7 @@ tap.case("several elements at once", function()
   refused("a start that moves", "vector", rewritten.source(T .. [[
   int m = 0;
   for (int j = 1; j < n; j++) { m += 2; out[j + m] = 1.f; }]]), 5, { "4" }, why)
-  refused("three", "vector", row, 6, { "3" }, "2 or 4")
+  refused("three", "vector", row, 6, { "3" }, "elements 4 or 2")
 end)
 
 tap.case("single precision", function()

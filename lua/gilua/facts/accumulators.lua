@@ -76,6 +76,16 @@ function M.list(loop)
   return list
 end
 
+--- Returns the accumulators of a place's loop; nil and a sentence where there is none.
+---@param at { loop: table }
+---@return table? list
+---@return string? why
+function M.some(at)
+  local list = M.list(at.loop)
+  if #list > 0 then return list end
+  return nil, "the loop adds to no variable that it does nothing else with"
+end
+
 local function first_value(a)
   return IDENTITY[a.op] or a.name
 end

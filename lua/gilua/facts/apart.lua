@@ -73,15 +73,64 @@ end
 ---@return string? promise
 function M.of(fn, a, b) return M.roots(fn, a.root, b.root) end
 
---- The same where what the host decides is promised: a rewriting that asks this has `apart`, and
---- M.promises says what its function has to promise. Never of a pointer that is not understood.
+-- ---- what is taken for granted -----------------------------------------------------------------
+
+local noted -- what is noted now: { asked, [fn] = { ["a b"] = true } }; nil: nothing
+
+local function key_of(a, b) return a < b and a .. " " .. b or b .. " " .. a end
+
+local function note(fn, key)
+  noted[fn] = noted[fn] or {}
+  noted[fn][key] = true
+end
+
+--- Notes again what was noted once, where an answer is used that was kept.
+---@param notes table of M.noting
+function M.note(notes)
+  if not noted then return end
+  noted.asked = noted.asked or notes.asked
+  for fn, keys in pairs(notes) do
+    for key in pairs(fn ~= "asked" and keys or {}) do note(fn, key) end
+  end
+end
+
+--- Returns what a question answers, and notes of it: asked, whether anything hangs on two arrays'
+--- being apart, and which arrays were taken for different memory though that is unknown (M.pairs).
+---@param ask fun(…): any
+---@return any answer
+---@return table notes
+function M.noting(ask, ...)
+  local outer, own = noted, {}
+  local _ <close> = setmetatable({}, { __close = function() noted = outer end })
+  noted = own
+  local answer = ask(...)
+  noted = outer
+  M.note(own)
+  return answer, own
+end
+
+--- Returns what a question answers, asked once for each key of a table that keeps the answers.
+---@param kept table
+---@param key any
+---@param ask fun(…): any
+function M.kept(kept, key, ask, ...)
+  if not kept[key] then kept[key] = table.pack(M.noting(ask, ...)) end
+  M.note(kept[key][2])
+  return kept[key][1]
+end
+
+--- The same where what the host decides is promised, which M.noting notes and M.promises says of a
+--- whole function. Never of a pointer that is not understood.
 ---@param fn table
 ---@param a table access
 ---@param b table access
 ---@return boolean
 function M.promised(fn, a, b)
   local answer = M.of(fn, a, b)
-  return answer or answer == nil and a.root ~= nil and b.root ~= nil
+  local is_taken = answer == nil and a.root ~= nil and b.root ~= nil
+  if noted and (answer or is_taken) then noted.asked = true end
+  if noted and is_taken then note(fn, key_of(a.root, b.root)) end
+  return answer or is_taken
 end
 
 --- May two accesses be of the same memory, whatever the host keeps of what is promised?
@@ -108,17 +157,19 @@ end
 --- Returns the pairs of a function's arrays whose relation is unknown and where one is written:
 --- what it has to promise if its arrays are taken for different memory.
 ---@param fn table
+---@param notes? table of M.noting: the pairs that were taken for granted alone
 ---@return { [1]: string, [2]: string, ours: boolean, promise: string }[] ours: no launch keeps it,
 ---  for one is a pointer of the file
-function M.pairs(fn)
-  local list = {}
+function M.pairs(fn, notes)
+  local list, taken = {}, notes and (notes[fn] or {})
   local roots, written = roots_of(fn)
   for i, one in ipairs(roots) do
     for k = i + 1, #roots do
       local other = roots[k]
       local answer, promise = M.roots(fn, one, other)
       local is_ours = kind_of(fn, one) == "pointer" or kind_of(fn, other) == "pointer"
-      if answer == nil and (written[one] or written[other]) then
+      local is_asked = not taken or taken[key_of(one, other)]
+      if answer == nil and (written[one] or written[other]) and is_asked then
         list[#list + 1] = { one, other, ours = is_ours, promise = promise }
       end
     end

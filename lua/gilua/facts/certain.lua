@@ -8,6 +8,9 @@ local statement = require "gilua.source.statement"
 
 local M = {}
 
+--- What is promised where a load that is not certain is made early.
+M.EARLY = "what a loop would have read later, or not at all, may be read"
+
 local JUMPS = { ["break"] = true, continue = true, ["return"] = true, ["goto"] = true,
   label = true, case = true }
 

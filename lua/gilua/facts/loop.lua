@@ -14,8 +14,8 @@
 -- and of its body: inside (its effects), writes_variable, invariant (bound and step do not change
 -- in it), breaks and continues (of this loop), leaves (return or goto), balanced (each #if in it
 -- ends in it), and the flags of its effects: opaque, barrier, warp, conditional (has a #if).
--- `simple` is: counted, invariant, balanced, the variable is only the head's, nothing but the head
--- ends it, nothing opaque.
+-- `notes` are those of apart.noting for `invariant`. `simple` is: counted, invariant, balanced, the
+-- variable is only the head's, nothing but the head ends it, nothing opaque.
 
 local affine = require "gilua.source.affine"
 local apart = require "gilua.facts.apart"
@@ -150,11 +150,9 @@ function M.is_invariant(fn, tree, inside)
   end
   for _, access in ipairs(own.accesses) do
     if access.write or access.atomic or not access.root then return false end
-    if not fn:is_constant(access.root) then
-      if inside.barrier then return false end
-      for _, other in ipairs(inside.accesses) do
-        if other.write and apart.may_meet(fn, other, access) then return false end
-      end
+    if inside.barrier and not fn:is_constant(access.root) then return false end
+    for _, other in ipairs(inside.accesses) do
+      if other.write and apart.may_meet(fn, other, access) then return false end
     end
   end
   return true
@@ -163,6 +161,15 @@ end
 local function is_written(loop)
   if loop.inside.writes[loop.variable] or loop.fn.addressed[loop.variable] then return true end
   return false
+end
+
+-- Do bound and step of a loop not change in it?
+local function keeps_bound(loop)
+  local fn, bound = loop.fn, effects.of(loop.fn, loop.bound)
+  return M.is_invariant(fn, loop.bound, loop.inside)
+    and (loop.by == ONE or M.is_invariant(fn, loop.by, loop.inside)
+      and not effects.of(fn, loop.by).reads[loop.variable])
+    and not bound.writes[loop.variable] and not bound.reads[loop.variable]
 end
 
 --- What is known of a loop.
@@ -182,11 +189,7 @@ function M.read(fn, s)
   read_head(loop, s)
   if not loop.counted then return loop end
   loop.writes_variable = is_written(loop)
-  loop.invariant = M.is_invariant(fn, loop.bound, loop.inside)
-    and (loop.by == ONE or M.is_invariant(fn, loop.by, loop.inside)
-      and not effects.of(fn, loop.by).reads[loop.variable])
-    and not effects.of(fn, loop.bound).writes[loop.variable]
-    and not effects.of(fn, loop.bound).reads[loop.variable]
+  loop.invariant, loop.notes = apart.noting(keeps_bound, loop)
   loop.simple = loop.invariant and loop.balanced and not loop.writes_variable
     and not loop.breaks and not loop.leaves and not loop.opaque
   return loop

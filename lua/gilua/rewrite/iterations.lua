@@ -173,6 +173,9 @@ function M.tokens(loop, factor, most)
   return tokens
 end
 
+--- The same of a place of a loop, at[1] times (gilua.rewrite.rewrite).
+function M.can_be_written(at) return M.tokens(at.loop, at[1]) end
+
 -- Before the loop, the loop that is written out, the one for the rest, behind them.
 local function parts(loop, tokens, factor, options)
   local kernel, s, list = loop.fn.kernel, loop.statement, {}
@@ -180,36 +183,34 @@ local function parts(loop, tokens, factor, options)
   if loop.start then list[#list + 1] = kernel:source(s.init.first, s.init.last) end
   if options.while_also then list[#list + 1] = M.plain_loop(loop, options.while_also) end
   list[#list + 1] = main_loop(loop, tokens, factor, options)
-  if options.while_also or options.condition or not loop.trips or loop.trips % factor ~= 0 then
-    list[#list + 1] = M.plain_loop(loop)
-  end
+  list.has_rest = options.while_also or options.condition or not loop.trips
+    or loop.trips % factor ~= 0
+  if list.has_rest then list[#list + 1] = M.plain_loop(loop) end
   for _, line in ipairs(options.after or {}) do list[#list + 1] = line end
   return list
 end
 
---- The edits that write out `factor` iterations of a loop; nil and why.
+--- Writes out `factor` iterations of a loop.
+---@param e table of gilua.rewrite.edit
 ---@param loop table
+---@param tokens integer[] of M.tokens
 ---@param factor integer
 ---@param options? table before, after: lines around all loops; instead(n): token -> text, other
 --- words in the n-th copy of the body (0: the first), as kernel:source takes them; first, last:
 --- lines of the main loop's body around the copies; condition: without which the main loop is
---- left out; while_also: the loop is first done as it is while this holds too; most: tokens of all
---- copies together
----@return table? edits
----@return string? why
-function M.edits(loop, factor, options)
+--- left out; while_also: the loop is first done as it is while this holds too
+function M.write(e, loop, tokens, factor, options)
   options = options or {}
-  local tokens, why = M.tokens(loop, factor, options.most)
-  if not tokens then return nil, why end
   local kernel, s = loop.fn.kernel, loop.statement
-  local e, indent = edit.new(kernel), kernel:indent(s.first)
-  local text = table.concat(parts(loop, tokens, factor, options), "\n" .. indent)
+  local indent = kernel:indent(s.first)
+  local list = parts(loop, tokens, factor, options)
+  local text = table.concat(list, "\n" .. indent)
   if loop.declares or options.before or not edit.is_listed(s) then
     text = indented("{\n" .. indent .. text, unit(loop)) .. "\n" .. indent .. "}"
   end
   for _, pragma in ipairs(loop.pragmas) do e:replace(pragma.first, pragma.last, "") end
   e:replace(s.first, s.last, text)
-  return e:lines()
+  e.twice = list.has_rest
 end
 
 return M

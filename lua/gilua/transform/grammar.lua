@@ -75,14 +75,20 @@ local function kernel_at(kernel, line)
   return fn and fn.is_entry and fn.name or nil
 end
 
--- What a transformation at a line promises of the arrays that it takes for different memory: the
--- pairs that are not proved to be; and the sentence of what no host keeps.
-local function promised(kernel, g)
-  local fn = transform.find(g.name).apart and function_at(kernel, g.line)
-  local pairs_of = fn and apart.pairs(fn) or {}
-  local ours = {}
-  for _, pair in ipairs(pairs_of) do ours[#ours + 1] = pair.ours and pair.promise or nil end
-  return pairs_of, #ours > 0 and table.concat(ours, ", ") or nil
+-- Adds to a change what follows from its kind where the change does not say it itself: the pairs of
+-- arrays that it takes for different memory, and the sentence of those that no host keeps apart.
+local function complete(change, kernel, g)
+  local kind = transform.find(g.name)
+  local fn = kind.apart and function_at(kernel, g.line)
+  change.pairs = change.pairs or fn and apart.pairs(fn) or {}
+  for _, field in ipairs { "twice", "promise" } do
+    if change[field] == nil then change[field] = kind[field] end
+  end
+  if change.asked == nil then change.asked = kind.apart end
+  local ours = { change.promise }
+  for _, pair in ipairs(change.pairs) do ours[#ours + 1] = pair.ours and pair.promise or nil end
+  if change.promise and ours[2] then ours[2] = "and " .. ours[2] end
+  change.promise = ours[1] and table.concat(ours, ", ")
 end
 
 -- The change that a gene means; or nil and why there is none.
@@ -91,13 +97,7 @@ local function change_of(self, g, now)
   local change, why = transform.find(g.name).make(kernel, g.line, g.args)
   local own = change and change.launch and self.named and kernel_at(kernel, g.line)
   if own then change.launch = launch.named(change.launch, own) end
-  if change then
-    local also
-    change.pairs, also = promised(kernel, g)
-    change.promise = change.promise or transform.find(g.name).promise
-    change.promise = change.promise and also and change.promise .. ", and " .. also
-      or change.promise or also
-  end
+  if change then complete(change, kernel, g) end
   return change, why or ("nothing at line %d is as it wants it"):format(g.line)
 end
 
@@ -132,7 +132,7 @@ local function step(self, before, index, g)
   if change then edited, why = lines.edited(made.lines, change.edits) end
   made.steps[index] = edited
     and { says = change.says or "", launch = change.launch, promise = change.promise,
-          pairs = change.pairs }
+          pairs = change.pairs, asked = change.asked, twice = change.twice }
     or { why = why }
   if not edited then return made end
   made.lines = edited
@@ -304,9 +304,9 @@ function Grammar:genes(genome)
     local known = step_of.says and transform.find(g.name) or {} -- nothing of one passed over
     list[at] = { text = g.text, kind = "transform", name = g.name, args = g.args, at = g.line,
       lines = lines_of(made, i), says = step_of.says, why = step_of.why,
-      launch = step_of.launch, pairs = step_of.pairs or {}, twice = known.twice or false,
+      launch = step_of.launch, pairs = step_of.pairs or {}, twice = step_of.twice or false,
       apart = step_of.pairs ~= nil and #step_of.pairs > 0, in_order = known.in_order or false,
-      proved = known.apart and #step_of.pairs == 0 or false,
+      proved = step_of.asked and #step_of.pairs == 0 or false,
       judged = known.judged or false, donated = known.donated or false,
       promise = step_of.promise }
   end

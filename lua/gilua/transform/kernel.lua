@@ -421,22 +421,6 @@ function Kernel:open_loops()
   return list
 end
 
---- Where transformations with one number can be made: at each open loop, for each number that fits.
----@param numbers integer[]
----@param fits fun(loop: table, number: integer): any
----@return table[] places, as a transformation's `find` gives them
-function Kernel:loop_places(numbers, fits)
-  local list = {}
-  for _, loop in ipairs(self:open_loops()) do
-    for _, number in ipairs(numbers) do
-      if fits(loop, number) then
-        list[#list + 1] = { line = loop.line, args = { tostring(number) } }
-      end
-    end
-  end
-  return list
-end
-
 --- What try(loop) makes of the first loop of a logical line for which it makes anything; else nil
 --- and why it does not of the first. After an earlier transformation a line may have several.
 ---@param try fun(loop: table): table?, string?
@@ -482,13 +466,8 @@ end
 
 --- Does nothing write to an array, in this function and, as far as the problem knows, elsewhere?
 function Function:is_constant(root)
-  if not self.constant then self.constant = {} end
-  local known = self.constant[root]
-  if known == nil then
-    known = self:is_never_written(root)
-    self.constant[root] = known
-  end
-  return known
+  self.constant = self.constant or {}
+  return apart.kept(self.constant, root, self.is_never_written, self, root)
 end
 
 function Function:is_never_written(root)

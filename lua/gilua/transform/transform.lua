@@ -1,6 +1,7 @@
 -- transform: meaning-preserving rewritings of a kernel, as genes: T:coarsen<12>(4).
 --
--- A transformation is a table (docs/transformations.md):
+-- Most are records (gilua.rewrite.rewrite): where they stand, what they need, what the code becomes;
+-- the rest follows. Any other is a table (docs/transformations.md):
 --   name   what genes call it
 --   doc    one sentence for people
 --   find   function(kernel) -> { { line = n, args = { "4", … } }, … }: where its conditions hold,
@@ -34,16 +35,17 @@
 --   promise  as a transformation's, of this place alone; or nil
 --   alone    true where it declares something outside of functions
 
+local rewrite = require "gilua.rewrite.rewrite"
 local settings = require "gilua.base.settings"
 local trace = require "gilua.base.trace"
 
 local M = {}
 
--- Modules of those that come with gilua: one each, or a list.
+-- Modules of those that come with gilua: one each, or a list; records stand in the room rewrite.
 local OWN = [[
   axes widen coarsen merge grid_stride grid_size warp_row subwarp
-  unroll split_accumulator keep carry hoist specialise
-  vector batch prefetch reuse stage shuffle transpose
+  rewrite.unroll rewrite.split_accumulator keep carry rewrite.hoist specialise
+  rewrite.vector rewrite.batch rewrite.search prefetch reuse stage shuffle transpose
   float narrow unsigned division remainder transplant
   nests split sections fuse_kernels atomics warps warp_loop warp_barrier barriers private pad
   constant
@@ -92,18 +94,24 @@ local function put(t)
   known[t.name] = t
 end
 
+-- A transformation: of a record what the engine makes of it.
+local function made_of(t)
+  return type(t) == "table" and t.becomes and rewrite.of(t) or t
+end
+
 local function load_own()
   known, order = {}, {}
   for module in OWN:gmatch "%S+" do
-    local given = require("gilua.transform." .. module)
-    for _, t in ipairs(given.name and { given } or given) do put(t) end
+    local given = require("gilua." .. (module:find "%." and module or "transform." .. module))
+    for _, t in ipairs(given.name and { given } or given) do put(made_of(t)) end
   end
   add_eases()
 end
 
 --- Adds a transformation, or puts it in the place of the one of its name.
----@param t table see the head of this file
+---@param t table see the head of this file; or a record
 function M.add(t)
+  t = made_of(t)
   check(t)
   if not known then load_own() end
   put(t)

@@ -1,5 +1,9 @@
---- hoist: what a loop loads anew in each iteration, though nothing there changes it, is loaded
--- once before the loop.
+--- hoist: loop-invariant code motion
+--
+-- where     loops
+-- needs     certain, once
+-- becomes   what it loads anew in each iteration, though nothing there changes it, loaded before it
+-- promises  apart
 --
 --   for (k = 0; k < count; k++) s += w[at] * x[k];
 --
@@ -13,13 +17,9 @@
 -- makes are taken, and only if there is one, so that no address is touched that was not.
 
 local certain = require "gilua.facts.certain"
-local edit = require "gilua.rewrite.edit"
 local effects = require "gilua.facts.effects"
 local loop_of = require "gilua.facts.loop"
 local once = require "gilua.facts.once"
-
-local M = { name = "hoist", apart = true,
-  doc = "Loads that are the same in each iteration of a loop, made once before it." }
 
 local function access_of(loop, node)
   for _, access in ipairs(loop.inside.accesses) do
@@ -94,37 +94,29 @@ local function loads(loop)
   return outermost(list)
 end
 
-function M.find(kernel)
-  local list = {}
-  for _, loop in ipairs(kernel:open_loops()) do
-    if #loads(loop) > 0 and once.guard(loop, kernel:names()) then
-      list[#list + 1] = { line = loop.line, args = {} }
-    end
-  end
-  return list
+local function some_loads(at)
+  local list = loads(at.loop)
+  return #list > 0 and list or nil
 end
 
-local function hoist(loop)
-  local kernel, list = loop.fn.kernel, loads(loop)
-  if #list == 0 then return nil, "the loop has no load that is the same in each iteration" end
-  local e, names = edit.new(kernel), kernel:names()
-  local guard, why = once.guard(loop, names)
-  if not guard then return nil, why end
-  local before = guard.lines or {}
-  for _, load in ipairs(list) do
-    local name = names(load.base .. "_before")
-    for _, line in ipairs(once.valued(guard, load.type, name, load.text)) do
-      before[#before + 1] = line
-    end
+local function becomes(at, e)
+  local before = at.guard.lines or {}
+  for _, load in ipairs(at.loads) do
+    local name = at.names(load.base .. "_before")
+    local lines = once.valued(at.guard, load.type, name, load.text)
+    table.move(lines, 1, #lines, #before + 1, before)
     for _, node in ipairs(load.nodes) do e:replace(node.first, node.last, name) end
   end
-  e:around(loop.statement, before)
-  local edits = e:lines()
-  if not edits then return nil, "two changes overlap" end
-  return { edits = edits, says = ("%s is loaded once before the loop at line %d"):format(
-    list[1].text, loop.line) }
+  e:around(at.loop.statement, before)
+  return ("%s is loaded once before the loop at line %d"):format(at.loads[1].text, at.line)
 end
 
-function M.make(kernel, line) return kernel:first_loop(line, hoist) end
-
-return M
+return { name = "hoist", where = "loops",
+  doc = "Loads that are the same in each iteration of a loop, made once before it.",
+  needs = {
+    { "certain", some_loads, gives = "loads",
+      says = "the loop has no load that is the same in each iteration" },
+    { "once", once.of_place, gives = "guard" },
+  },
+  becomes = becomes,
+}

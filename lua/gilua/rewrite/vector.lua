@@ -1,4 +1,9 @@
---- vector: a loop over neighbouring elements reads and writes two or four of them at once.
+--- vector: vectorized loads and stores
+--
+-- where     loops
+-- needs     loop, apart, accumulators
+-- becomes   two or four neighbouring elements read and written at once, where they are aligned
+-- promises  apart
 --
 --   for (; i + 3 < n; i += 4) {
 --     float4 a_4 = *(const float4 *)&a[i];
@@ -113,24 +118,6 @@ local function elements(loop, width)
   return right
 end
 
-local M = { name = "vector", twice = true, apart = true,
-  doc = "Two or four neighbouring elements of an array read and written at once." }
-
-function M.find(kernel)
-  local list = {}
-  for _, loop in ipairs(kernel:open_loops()) do
-    for _, width in ipairs { 4, 2 } do
-      if iterations.tokens(loop, width) and #elements(loop, width) > 0 then
-        list[#list + 1] = { line = loop.line, args = { tostring(width) } }
-        if #accumulators.list(loop) > 0 then
-          list[#list + 1] = { line = loop.line, args = { tostring(width), "split" } }
-        end
-      end
-    end
-  end
-  return list
-end
-
 local function place(e) return ("(size_t)&%s"):format(e.text) end
 
 -- Where elements have different sizes, each is asked for its own.
@@ -177,29 +164,34 @@ local function both(one, other)
   end
 end
 
-local function widened(loop, width, is_split)
-  local kernel, list = loop.fn.kernel, elements(loop, width)
-  if #list == 0 then return nil, "the loop goes over no neighbouring elements" end
+local function some_elements(at)
+  local list = elements(at.loop, at[1])
+  return #list > 0 and list or nil
+end
+
+local function becomes(at, e)
+  local kernel, list, width = at.kernel, at.elements, at[1]
   local options = { while_also = misplaced(list[1], width), condition = all_placed(list, width) }
   options.first, options.last, options.instead = plan(kernel, list, width)
-  if is_split then
-    local sums = accumulators.list(loop)
-    if #sums == 0 then return nil, "the loop adds to no variable that can be split" end
-    local before, after, instead = accumulators.parts(kernel, sums, width)
+  if at[2] then
+    local before, after, instead = accumulators.parts(kernel, at.sums, width)
     options.before, options.after = before, after
     options.instead = both(options.instead, instead)
   end
-  local edits, why = iterations.edits(loop, width, options)
-  if not edits then return nil, why end
-  return { edits = edits, says = ("%s is read or written %d elements at a time in the loop at "
-    .. "line %d"):format(list[1].base, width, loop.line) }
+  iterations.write(e, at.loop, at.tokens, width, options)
+  return ("%s is read or written %d elements at a time in the loop at line %d"):format(
+    list[1].base, width, at.line)
 end
 
-function M.make(kernel, line, args)
-  local width, way = math.tointeger(tonumber(args[1])), args[2]
-  if width ~= 2 and width ~= 4 then return nil, "2 or 4 elements at once" end
-  if way and way ~= "split" then return nil, "behind the width may stand split" end
-  return kernel:first_loop(line, function(loop) return widened(loop, width, way ~= nil) end)
-end
-
-return M
+return { name = "vector", where = "loops",
+  doc = "Two or four neighbouring elements of an array read and written at once.",
+  args = { { "elements", { 4, 2 } },
+           { "way", { false, "split" } } },
+  needs = {
+    { "loop", iterations.can_be_written, gives = "tokens" },
+    { "apart", some_elements, gives = "elements",
+      says = "the loop goes over no neighbouring elements" },
+    { "accumulators", function(at) return not at[2] or accumulators.some(at) end, gives = "sums" },
+  },
+  becomes = becomes,
+}

@@ -1,0 +1,286 @@
+--- rewrite: the one engine of rewritings: a transformation is a record, found, made and refused by
+-- what it says.
+--
+--   name     what genes call it; doc: one sentence for people
+--   where    a set of gilua.rewrite.where; or function(kernel), which returns such places
+--   args     its arguments, in order, as M.read says; or none
+--   needs    what must hold there, asked in order: { fact, ask, gives = name, says = sentence,
+--            promised = true }. `fact` is the file of gilua.facts that decides it. ask(at) returns
+--            what it found (not nil or false: yes), or false or nil and a sentence (else `says`).
+--            `gives` is the field of the place that has the answer. `promised`: nil is unknown, and
+--            the sentence becomes the change's promise; false refuses all the same
+--   pays     function(at): is it worth to be proposed there? else wherever it can be made
+--   becomes  function(at, e): writes the change by e (gilua.rewrite.edit) and returns what it does,
+--            in words, and a table of other fields of the change; nil and why it cannot be written
+--   launch   what becomes of the launch: "grid.$side/$1", with fields of the place and arguments
+--   judged   true where answers say how well it keeps the meaning: no fact knows of roundings, of
+--            numbers that fit, or of races
+--   together another record of the same name: what is made at several of these places at once
+--
+-- In `ask` and `becomes` a place `at` has kernel, fn and line, what its set gives it, its arguments
+-- by number (at[1]) and what needs before gave. A refusal is data: { fact, line, says }.
+--
+-- What else is said of a transformation (transform.lua) follows. `first`: it changes the launch.
+-- `counts` and `times`: its launch is divided by that argument. Of a change, `pairs` and `asked`:
+-- which arrays its facts took for different memory, and whether any hung on that (facts.apart);
+-- `twice`: its text has lines beside a copy of them; `alone`: it writes outside of functions.
+
+local apart = require "gilua.facts.apart"
+local edit = require "gilua.rewrite.edit"
+local where = require "gilua.rewrite.where"
+
+local M = {}
+
+-- ---- arguments --------------------------------------------------------------------------------
+
+-- The values of an argument that are proposed at a place; false: it is left out.
+local function values_of(arg, at)
+  if arg.of then return { at[arg.of] } end
+  return type(arg[2]) == "function" and arg[2](at) or arg[2]
+end
+
+-- The lists of arguments that are proposed at a place.
+local function proposed(record, at)
+  if type(record.args) == "function" then return record.args(at) end
+  local lists = { {} }
+  for _, arg in ipairs(record.args or {}) do
+    local longer = {}
+    for _, list in ipairs(lists) do
+      for _, value in ipairs(values_of(arg, at)) do
+        local new = table.move(list, 1, #list, 1, {})
+        new[#new + 1] = value and tostring(value) or nil
+        longer[#longer + 1] = new
+      end
+    end
+    lists = longer
+  end
+  return lists
+end
+
+-- How a gene is written: vector<LINE>(ELEMENTS,WAY), with elements 4 or 2 and way split or none.
+local function usage(record)
+  local names, says = {}, {}
+  for i, arg in ipairs(record.args or {}) do
+    local words = {}
+    names[i] = arg[1]:upper()
+    for _, value in ipairs(not arg.from and arg[2] or {}) do
+      words[#words + 1] = tostring(value or "none")
+    end
+    if arg.from then words[1] = ("%d to %d"):format(arg.from, arg.to) end
+    says[#says + 1] = words[1] and arg[1] .. " " .. table.concat(words, " or ")
+  end
+  local text = ("it is written %s<LINE>(%s)"):format(record.name, table.concat(names, ","))
+  return #says > 0 and text .. ", with " .. table.concat(says, " and ") or text
+end
+
+-- What one argument means; nil where it is none of this kind.
+local function value_of(arg, text)
+  if arg.of then return text end
+  if arg.from then
+    local n = math.tointeger(tonumber(text))
+    return n and n >= arg.from and n <= arg.to and n or nil
+  end
+  for _, value in ipairs(arg[2]) do
+    local is_left_out = text == nil and (value == false or value == arg.default)
+    if is_left_out or value and tostring(value) == text then return value end
+  end
+end
+
+--- Reads the arguments of a gene. One is { name, values }: of these, false or `default` where it is
+--- left out; { name, values, from =, to = }: any whole number, these are proposed; { name, of =
+--- field }: a field of the place. nil and how it is written, where they are others.
+---@param record table
+---@param args string[]
+---@return table? values
+---@return string? usage
+function M.read(record, args)
+  if record.read then return record.read(args) end
+  local list, known = {}, record.args or {}
+  for i, arg in ipairs(known) do
+    list[i] = value_of(arg, args[i])
+    if list[i] == nil then return nil, usage(record) end
+  end
+  if #args > #known then return nil, usage(record) end
+  return list
+end
+
+-- ---- one place --------------------------------------------------------------------------------
+
+-- Is a place the one that its own arguments name?
+local function is_named(record, at)
+  for i, arg in ipairs(type(record.args) == "table" and record.args or {}) do
+    if arg.of and at[i] ~= at[arg.of] then return false end
+  end
+  return true
+end
+
+local function no(at, fact, says) return { fact = fact, line = at.line, says = says } end
+
+-- The first need that does not hold; nil where all do: then the place has what they gave.
+local function refusal(record, at)
+  local fn = at.fn
+  if fn and not fn.body then return no(at, "opaque", fn.why or "its text is not understood") end
+  for _, need in ipairs(record.needs) do
+    local answer, says = need[2](at)
+    if answer == nil and need.promised then
+      at.promises[#at.promises + 1] = says or need.says
+    elseif not answer then
+      return no(at, need[1], says or need.says)
+    end
+    if need.gives then at[need.gives] = answer end
+  end
+end
+
+-- The notes of loops that a place goes by: those within each other with its own.
+local function note_loops(at)
+  local s = at.loop.statement
+  for _, loop in ipairs(at.fn.loops) do
+    local other = loop.statement
+    local is_near = other.first <= s.last and s.first <= other.last
+    if loop.notes and is_near then apart.note(loop.notes) end
+  end
+end
+
+local function asked(record, at)
+  if at.loop then note_loops(at) end
+  return refusal(record, at)
+end
+
+-- Does a change write outside of all functions?
+local function is_outside(kernel, edits)
+  for _, one in ipairs(edits) do
+    local inside = false
+    for _, fn in ipairs(kernel.functions) do
+      inside = inside or fn.line <= one[1] and one[2] <= fn.last_line
+    end
+    if not inside then return true end
+  end
+  return false
+end
+
+-- The text of a launch, with what a place and its arguments say.
+local function launch_of(record, at)
+  return record.launch and record.launch:gsub("%$(%w+)", function(word)
+    return tostring(at[tonumber(word) or word])
+  end) or nil
+end
+
+-- The change at a place; nil and the refusal.
+local function change_of(record, at)
+  local refused, notes = apart.noting(asked, record, at)
+  if refused then return nil, refused end
+  local e = edit.new(at.kernel)
+  local says, more = record.becomes(at, e)
+  if not says then return nil, no(at, "edit", more) end
+  local edits = e:lines()
+  if not edits then return nil, no(at, "edit", "two changes overlap") end
+  local change = { edits = edits, says = says, launch = launch_of(record, at), asked = notes.asked,
+    promise = at.promises[1] and table.concat(at.promises, ", and that "),
+    pairs = at.fn and apart.pairs(at.fn, notes) or {}, twice = e.twice or false,
+    alone = is_outside(at.kernel, edits) or nil }
+  for key, value in pairs(more or {}) do change[key] = value end
+  return change
+end
+
+-- A change, or a refusal, is made once for a place and its arguments.
+local function made(record, at, values, args)
+  local all, key = at.made[record] or {}, table.concat(args, ",")
+  local known = all[key]
+  at.made[record] = all
+  if not known then
+    local own = setmetatable(table.move(values, 1, #values, 1, { promises = {} }), { __index = at })
+    known = is_named(record, own) and table.pack(change_of(record, own)) or {}
+    all[key] = known
+  end
+  return known[1], known[2]
+end
+
+-- ---- all places -------------------------------------------------------------------------------
+
+-- The arguments with which a rewriting can be made at a place, and the first refusal.
+local function fitting(record, at)
+  local list, refused = {}, nil
+  if not at.kernel:is_open(at.line, at.last) then return list, nil end
+  for _, args in ipairs(proposed(record, at)) do
+    local change, why = nil, no(at, "pays", "nothing would be gained")
+    if not record.pays or record.pays(at) then
+      change, why = made(record, at, M.read(record, args), args)
+    end
+    if change then list[#list + 1] = args end
+    refused = refused or why
+  end
+  return list, refused
+end
+
+local function found(record, kernel)
+  local list = {}
+  for _, at in ipairs(where.places(kernel, record.where)) do
+    for _, args in ipairs((fitting(record, at))) do
+      list[#list + 1] = { line = at.line, args = args }
+    end
+  end
+  return list
+end
+
+local function copy(change)
+  local new = {}
+  for key, value in pairs(change) do new[key] = value end
+  return new
+end
+
+-- The change that a gene means: at the first place of its line where it can be made; nil, why not
+-- at the first, and the refusal.
+local function make(record, kernel, line, args)
+  local values, why = M.read(record, args)
+  if not values then return nil, why end
+  local refused
+  for _, at in ipairs(where.places(kernel, record.where)) do
+    if at.line == line then
+      local change, reason = made(record, at, values, args)
+      if change then return copy(change) end
+      refused = refused or reason
+    end
+  end
+  if refused then return nil, refused.says, refused end
+  return nil, record.none or where.SETS[record.where].none
+end
+
+--- Returns why a rewriting is proposed at none of its places: { fact, line, says } for each place
+--- where no arguments fit.
+---@param record table
+---@param kernel table of kernel.read
+---@return table[]
+function M.refusals(record, kernel)
+  local list = {}
+  for _, at in ipairs(where.places(kernel, record.where)) do
+    local args, refused = fitting(record, at)
+    if #args == 0 and refused then list[#list + 1] = refused end
+  end
+  return list
+end
+
+--- Makes a transformation (gilua.transform.transform) of a record.
+---@param record table see the head of this file
+---@return table
+function M.of(record)
+  local t = { name = record.name, doc = record.doc, record = record, judged = record.judged,
+    first = record.launch ~= nil }
+  t.counts = math.tointeger(tonumber((record.launch or ""):match "/%$(%d)$"))
+  t.times = t.counts ~= nil
+  local records = { record.together or record, record.together and record }
+  function t.find(kernel)
+    local list = {}
+    for _, one in ipairs(records) do
+      local own = found(one, kernel)
+      table.move(own, 1, #own, #list + 1, list)
+    end
+    return list
+  end
+  function t.make(kernel, line, args)
+    local is_first = M.read(records[1], args) or not records[2]
+    return make(records[is_first and 1 or 2], kernel, line, args)
+  end
+  return t
+end
+
+return M

@@ -1,0 +1,97 @@
+--- where: the named sets of places at which a rewriting may stand, in the file's order.
+--
+-- A place is { kernel, fn, line, last (its last line) } and, by its set,
+--
+--   loops         loop (gilua.facts.loop)
+--   functions     a function for the GPU; kernels: one that is launched
+--   indices       index (gilua.facts.threads): what a thread computes from where its block is
+--   declarations  d, s: a name that a statement of a function declares, and the statement; name
+--   statements    s
+--   arrays        d, name, sides: an array that is declared outside of functions
+--
+-- A set is { none (why a line has no such place), each(kernel) }.
+
+local threads = require "gilua.facts.threads"
+
+local M = {}
+
+local function loops(kernel)
+  local list = {}
+  for i, loop in ipairs(kernel.loops) do
+    list[i] = { fn = loop.fn, loop = loop, line = loop.line,
+                last = kernel:line_of(loop.statement.last) }
+  end
+  return list
+end
+
+-- The functions of which fits(fn) holds.
+local function functions(kernel, fits)
+  local list = {}
+  for _, fn in ipairs(kernel.functions) do
+    if not fits or fits(fn) then
+      list[#list + 1] = { fn = fn, line = fn.line, last = fn.last_line }
+    end
+  end
+  return list
+end
+
+local function kernels(kernel)
+  return functions(kernel, function(fn) return fn.is_entry end)
+end
+
+local function indices(kernel)
+  local list = {}
+  for i, index in ipairs(threads.all(kernel)) do
+    list[i] = { fn = index.fn, index = index, side = index.side, line = index.line,
+                last = index.line }
+  end
+  return list
+end
+
+local function statements(kernel)
+  local list = {}
+  for _, fn in ipairs(kernel.functions) do
+    for _, s in ipairs(fn.statements) do
+      list[#list + 1] = { fn = fn, s = s, line = kernel:line_of(s.first),
+                          last = kernel:line_of(s.last) }
+    end
+  end
+  return list
+end
+
+local function declarations(kernel)
+  local list = {}
+  for _, at in ipairs(statements(kernel)) do
+    for _, d in ipairs(at.s.declared or {}) do
+      local line = kernel:line_of(d.token)
+      list[#list + 1] = { fn = at.fn, s = at.s, d = d, name = d.name, line = line, last = line }
+    end
+  end
+  return list
+end
+
+M.SETS = {
+  loops = { none = "no loop begins there", each = loops },
+  functions = { none = "no function begins there", each = functions },
+  kernels = { none = "no kernel begins there", each = kernels },
+  indices = { none = "no index that is computed from blockIdx is declared there", each = indices },
+  declarations = { none = "no such name is declared there", each = declarations },
+  statements = { none = "no statement begins there", each = statements },
+}
+
+--- Returns the places of a set, or those that a function finds, once for a source.
+---@param kernel table of kernel.read
+---@param set string|fun(kernel: table): table[]
+---@return table[]
+function M.places(kernel, set)
+  kernel.places = kernel.places or {}
+  local list = kernel.places[set]
+  if not list then
+    list = (M.SETS[set] and M.SETS[set].each or set)(kernel)
+    for _, at in ipairs(list) do at.kernel, at.made = kernel, {} end
+    kernel.places[set] = list
+  end
+  return list
+end
+
+return M

@@ -1,0 +1,334 @@
+-- Rewritings as data: the engine, and the heads, flags and documentation that follow from records.
+
+package.path = "tests/lua/?.lua;" .. package.path
+local core = require "gilua.core"
+local edit = require "gilua.rewrite.edit"
+local grammar = require "gilua.transform.grammar"
+local kernel = require "gilua.transform.kernel"
+local lfs = require "lfs"
+local rewrite = require "gilua.rewrite.rewrite"
+local tap = require "tap"
+local transform = require "gilua.transform.transform"
+local where = require "gilua.rewrite.where"
+
+local ROOM = core.home .. "/lua/gilua/rewrite/"
+
+local function text_of(path)
+  local f <close> = assert(io.open(path))
+  return f:read "a"
+end
+
+-- ---- the engine -------------------------------------------------------------------------------
+
+local TWO_LOOPS = [[
+__global__ void k(float *y, const float *x, int n)
+{
+    for (int i = 0; i < n; i++) y[i] = x[i];
+    for (int j = 0; j < 4; j++) y[j] += 1.f;
+}
+]]
+
+-- A record that counts how often its needs are asked.
+local function made_up(more)
+  local asked = { n = 0 }
+  local record = { name = "made_up", doc = "A test.", where = "loops",
+    args = { { "factor", { 2, 4 }, from = 2, to = 9 } },
+    needs = {
+      { "loop", function(at)
+        asked.n = asked.n + 1
+        return at.loop.step == 1 and "by one"
+      end, gives = "step", says = "its step is not 1" },
+      { "once", function(at)
+        if at.loop.trips then return at.loop.trips >= at[1] end
+        return nil, "it has a round"
+      end, promised = true, says = "it has too few rounds" },
+    },
+    becomes = function(at, e)
+      e:before(at.loop.statement.first, ("/* %s %d */ "):format(at.step, at[1]))
+      return "a comment"
+    end }
+  for key, value in pairs(more or {}) do record[key] = value end
+  return rewrite.of(record), asked
+end
+
+local function found(t, known)
+  local list = {}
+  for _, place in ipairs(t.find(known)) do
+    list[#list + 1] = ("%d(%s)"):format(place.line, table.concat(place.args, ","))
+  end
+  return table.concat(list, " ")
+end
+
+tap.case("places times arguments for which all needs hold are found, and made", function()
+  local t, asked = made_up()
+  local known = kernel.of_text(TWO_LOOPS)
+  tap.is(found(t, known), "3(2) 3(4) 4(2) 4(4)", "each loop with each number")
+  tap.is(asked.n, 4, "each was asked once")
+  local change = t.make(known, 3, { "4" })
+  tap.is(asked.n, 4, "and not again when it is made")
+  tap.is(change.edits[1][3], "    /* by one 4 */ for (int i = 0; i < n; i++) y[i] = x[i];", "text")
+  tap.is(change.says, "a comment", "words")
+  tap.is(change.promise, "it has a round", "what is unknown is promised, where the need says so")
+  tap.is(t.make(known, 4, { "4" }).promise, nil, "what is certain is not")
+  tap.ok(t.make(known, 4, { "3" }), "an argument that fits, though it is not proposed")
+end)
+
+tap.case("a refusal is data", function()
+  local known = kernel.of_text((TWO_LOOPS:gsub("j < 4", "j < 3"):gsub("i%+%+", "i += 2")))
+  local t = made_up()
+  tap.is(found(t, known), "4(2)", "a known number of rounds decides")
+  local change, says, refused = t.make(known, 4, { "4" })
+  tap.is(change, nil, "no is no, though unknown is promised")
+  tap.is(says, "it has too few rounds", "in words")
+  tap.is(refused.fact .. refused.line .. refused.says, "once4it has too few rounds", "as data")
+  tap.is(select(2, t.make(known, 3, { "2" })), "its step is not 1", "the first need that fails")
+  local list = rewrite.refusals(t.record, known)
+  tap.is(#list, 1, "one place where nothing is proposed")
+  tap.is(list[1].line .. list[1].fact, "3loop", "its line, and the fact")
+  tap.is(select(2, t.make(known, 1, { "2" })), "no loop begins there", "another line")
+end)
+
+tap.case("arguments are read as the record says", function()
+  local t = made_up { args = { { "items", { 2 }, from = 2, to = 9 }, { "way", { false, "all" } } } }
+  local known = kernel.of_text(TWO_LOOPS)
+  for _, args in ipairs { {}, { "1" }, { "10" }, { "2.5" }, { "two" }, { "2", "none" },
+                          { "2", "false" }, { "2", "all", "all" } } do
+    tap.is(select(2, t.make(known, 3, args)), "it is written made_up<LINE>(ITEMS,WAY), with items "
+      .. "2 to 9 and way none or all", table.concat(args, ","))
+  end
+  tap.is(found(t, known), "3(2) 3(2,all) 4(2) 4(2,all)", "one that may be left out")
+  t = made_up { args = { { "array", of = "name" } }, where = "declarations", needs = {},
+    becomes = function(at, e)
+      e:after(at.d.last, "_2")
+      return "a name"
+    end }
+  known = kernel.of_text "__global__ void k()\n{\n  float a, b;\n}\n"
+  tap.is(found(t, known), "3(a) 3(b)", "the name of the place")
+  tap.is(t.make(known, 3, { "b" }).edits[1][3], "  float a, b_2;", "the place of that name")
+  tap.is(select(2, t.make(known, 3, { "c" })), "no such name is declared there", "no such place")
+end)
+
+tap.case("what cannot be written is not proposed", function()
+  local t = made_up { becomes = function(at, e)
+    e:replace(at.loop.statement.first, at.loop.statement.last, ";")
+    if at.line == 3 then e:replace(at.loop.body.first, at.loop.body.last, ";") end
+    return "half a loop"
+  end }
+  local known = kernel.of_text(TWO_LOOPS)
+  tap.is(found(t, known), "4(2) 4(4)", "two changes of one place")
+  tap.is(select(2, t.make(known, 3, { "2" })), "two changes overlap", "why")
+  t = made_up { pays = function(at) return at.line == 4 end }
+  tap.is(found(t, known), "4(2) 4(4)", "nor what does not pay")
+  tap.ok(t.make(known, 3, { "2" }), "which can be made all the same")
+end)
+
+tap.case("a function that is not understood has no place", function()
+  local t = made_up { where = "functions", args = {}, needs = {} }
+  local long = ("  n = 1;\n"):rep(5001)
+  local known = kernel.of_text("__global__ void k(int n)\n{\n" .. long .. "}\n")
+  tap.is(known.functions[1].body, nil, "it has no body")
+  tap.is(found(t, known), "", "none")
+  tap.is(select(3, t.make(known, 1, {})).fact, "opaque", "why")
+end)
+
+tap.case("flags follow", function()
+  local t = made_up { launch = "grid.x/$1" }
+  tap.is(("%s %s %s"):format(t.first, t.counts, t.times), "true 1 true", "of fewer blocks")
+  tap.is(t.make(kernel.of_text(TWO_LOOPS), 4, { "2" }).launch, "grid.x/2", "and the launch")
+  t = made_up { launch = "grid.x<$1" }
+  tap.is(("%s %s %s"):format(t.first, t.counts, t.times), "true nil false", "of a number of blocks")
+  t = made_up()
+  tap.is(("%s %s"):format(t.first, t.counts), "false nil", "of a launch that stays")
+end)
+
+-- ---- arrays that are taken for different memory -----------------------------------------------
+
+local function gene_of(body, text)
+  local source = "__global__ void k(float *a, float *b, const float *c, int *n)\n{\n" .. body
+    .. "\n}\n"
+  local g = grammar.of(assert(core.grammar.parse("k.cu", { text = source, open_loops = true })))
+  return assert(g:genes(text))[1]
+end
+
+local function pairs_of(body, text)
+  local gene, list = gene_of(body, text), {}
+  if not gene.says then return "passed over: " .. gene.why end
+  for i, pair in ipairs(gene.pairs) do list[i] = pair[1] .. "-" .. pair[2] end
+  return table.concat(list, " ") .. (gene.proved and " proved" or "")
+end
+
+tap.case("a change has the arrays that its facts took for different memory", function()
+  local other = "  for (int i = 0; i < 9; i++) b[i] = c[i];\n"
+  tap.is(pairs_of(other .. "  for (int i = 0; i < 9; i++) a[i] = c[0];", "T:hoist<4>()"), "a-c",
+    "of its own loop, not of the other one's")
+  tap.is(pairs_of("  for (int i = 0; i < 9; i++) a[i] += 1.f;", "T:unroll<3>(2)"), "", "none")
+  tap.is(pairs_of("  for (int i = 0; i < *n; i++) a[i] += 1.f;", "T:unroll<3>(2)"), "a-n",
+    "a bound that is loaded in a loop that stores")
+  tap.is(pairs_of([[
+  __shared__ float s[9];
+  for (int i = 0; i < 9; i++) s[i] = c[0];]], "T:hoist<4>()"), " proved", "shared memory is apart")
+end)
+
+tap.case("lines beside a copy of them are those of the change", function()
+  tap.is(gene_of("  for (int i = 0; i < n[0]; i++) b[i] += 1.f;", "T:unroll<3>(2)").twice, true,
+    "a rest")
+  tap.is(gene_of("  for (int i = 0; i < 8; i++) b[i] += 1.f;", "T:unroll<3>(2)").twice, false,
+    "no rest")
+end)
+
+-- ---- heads, facts and documentation -----------------------------------------------------------
+
+-- Every record of the room: { name (of its file), record, text }.
+local function records()
+  local list = {}
+  for file in lfs.dir(ROOM) do
+    local name = file:match "^(.+)%.lua$"
+    local given = name and require("gilua.rewrite." .. name)
+    if given and given.becomes then
+      list[#list + 1] = { name = name, record = given, text = text_of(ROOM .. file) }
+    end
+  end
+  table.sort(list, function(a, b) return a.name < b.name end)
+  return list
+end
+
+-- The head of a file: { name, textbook, where, needs, becomes, promises }.
+local function head_of(text)
+  local head = {}
+  head.name, head.textbook = text:match "^%-%-%- ([%w_]+): ([^\n]+)\n%-%-\n"
+  for _, word in ipairs { "where", "needs", "becomes", "promises" } do
+    head[word] = text:match("\n%-%- " .. word .. " +([^\n]+)\n")
+  end
+  return head
+end
+
+-- Facts once each, in order.
+local function facts_of(needs)
+  local list, seen = {}, {}
+  for _, need in ipairs(needs) do
+    if not seen[need[1]] then list[#list + 1] = need[1] end
+    seen[need[1]] = true
+  end
+  return list
+end
+
+tap.case("a file's head says what its record does", function()
+  local n = 0
+  for _, one in ipairs(records()) do
+    local head, record, what = head_of(one.text), one.record, one.name .. ": "
+    tap.is(head.name, record.name, what .. "its name")
+    tap.is(one.name, record.name, what .. "its file")
+    tap.ok(head.becomes and head.textbook, what .. "what it is, and what the code becomes")
+    local set = type(record.where) == "string" and record.where or record.set
+    tap.is(head.where, set, what .. "where")
+    tap.is(head.needs, table.concat(facts_of(record.needs), ", "), what .. "needs")
+    n = n + 1
+  end
+  tap.ok(n > 1, n .. " records")
+end)
+
+tap.case("a need is a fact of the room facts", function()
+  for _, one in ipairs(records()) do
+    for _, need in ipairs(one.record.needs) do
+      local path = core.home .. "/lua/gilua/facts/" .. need[1] .. ".lua"
+      tap.is(lfs.attributes(path, "mode"), "file", one.name .. " needs " .. need[1])
+    end
+  end
+end)
+
+-- What the corpus has no place for.
+local MORE = [[
+__global__ void k(int *out, const float *a, int n)
+{
+    int at = 0;
+    for (int i = 0; i < n; i++)
+        if (a[i] > 1.f) { at = i; break; }
+    out[0] = at;
+}
+]]
+
+local function sources()
+  local list = { MORE }
+  for _, folder in ipairs { "kernels", "tests/gpu", "tests/own" } do
+    for name in lfs.dir(folder) do
+      local path = folder .. "/" .. name
+      if lfs.attributes(path .. "/kernel.cu", "mode") then path = path .. "/kernel.cu" end
+      if path:find "%.cu$" and lfs.attributes(path, "size") < 12000 then
+        list[#list + 1] = text_of(path)
+      end
+    end
+  end
+  return list
+end
+
+-- What records promise over all sources: name -> { apart = true } where arrays were taken for
+-- different memory.
+local function promised()
+  local list = {}
+  for _, source in ipairs(sources()) do
+    local known = kernel.of_text(source, { values = function(fn)
+      local values = {}
+      for _, p in ipairs(fn.params) do values[p.name] = p.type == "int" and 16 or nil end
+      return values
+    end })
+    for _, one in ipairs(records()) do
+      local t = transform.find(one.name)
+      for _, place in ipairs(t.find(known)) do
+        local change = t.make(known, place.line, place.args)
+        list[one.name] = list[one.name] or {}
+        if #change.pairs > 0 then list[one.name].apart = true end
+      end
+    end
+  end
+  return list
+end
+
+tap.case("a head promises what its record promises", function()
+  local seen = promised()
+  for _, one in ipairs(records()) do
+    local head, wanted = head_of(one.text), {}
+    if (" " .. head.promises .. ","):find " apart," then wanted[1] = "apart" end
+    for _, need in ipairs(one.record.needs) do
+      if need.promised then wanted[#wanted + 1] = need[1] end
+    end
+    tap.is(head.promises, wanted[1] and table.concat(wanted, ", ") or "nothing", one.name)
+    local is_apart = wanted[1] == "apart"
+    if not seen[one.name] then
+      tap.ok(false, one.name .. " is proposed nowhere in the corpus")
+    elseif not is_apart then
+      tap.is(seen[one.name].apart, nil, one.name .. " takes no arrays for different memory")
+    end
+  end
+end)
+
+tap.case("the manual's table has each, with its textbook name and its arguments", function()
+  local page = text_of "docs/transformations.md"
+  for _, one in ipairs(records()) do
+    local head = head_of(one.text)
+    local cell = page:match("\n| (`" .. one.record.name .. "`[^|]*) |")
+    tap.has(cell or "", ": " .. head.textbook, one.name)
+    for _, arg in ipairs(type(one.record.args) == "table" and one.record.args or {}) do
+      local words = (cell or ""):match "%((.-)%)" or ""
+      local is_there = words:find(arg[1], 1, true) ~= nil
+      for _, value in ipairs(type(arg[2]) == "table" and not arg.from and arg[2] or {}) do
+        is_there = is_there or value and words:find("`" .. value .. "`", 1, true) ~= nil
+      end
+      tap.ok(is_there, one.name .. " has the argument " .. arg[1])
+    end
+  end
+end)
+
+tap.case("sets of places are in the file's order, and found once", function()
+  local known = kernel.of_text(TWO_LOOPS)
+  for name in pairs(where.SETS) do
+    local list, line = where.places(known, name), 0
+    tap.is(where.places(known, name), list, name .. ": once")
+    for _, at in ipairs(list) do
+      if at.line < line then tap.ok(false, name .. ": order") end
+      line = at.line
+    end
+  end
+  tap.is(edit.unit(known.functions[1]), "    ", "and the file's own indentation is read")
+end)
+
+tap.done()
