@@ -7,13 +7,14 @@ local kernels = require "gilua.transform.kernel"
 local launch = require "gilua.transform.launch"
 local rewritten = require "rewritten"
 local tap = require "tap"
+local transform = require "gilua.transform.transform"
 local merge, merge_threads = table.unpack((require "gilua.transform.merge"))
 
 local BLOCK = 64
 
 -- The answers of a source where each of n items is a thread's, and of what is made of it.
 local function difference(source, name, line, args, n, options)
-  local kind = type(name) == "table" and name or require("gilua.transform." .. name)
+  local kind = type(name) == "table" and name or assert(transform.find(name))
   local change = assert(kind.make(kernels.of_text(source), line, args))
   local text = rewritten.text(name, source, line, args)
   local block = options.block or { BLOCK }

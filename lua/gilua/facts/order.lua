@@ -81,6 +81,21 @@ function M.is_its_own(loop)
   return true
 end
 
+local FREE = { atomicAdd = true, atomicSub = true, atomicMin = true, atomicMax = true,
+               atomicAnd = true, atomicOr = true, atomicXor = true }
+
+
+--- Does a part do what other threads may wait for?
+---@param fn table
+---@param inside table its effects
+function M.is_waited_for(fn, inside)
+  for _, access in ipairs(inside.accesses) do
+    local d = access.base and fn:declaration(access.base, access.token)
+    if access.atomic and not FREE[access.atomic] or d and d.volatile then return true end
+  end
+  return false
+end
+
 --- Is a loop's first value the same whenever it is asked for, its body done or not?
 ---@param loop table
 ---@param inside? table the effects that may change it; else its body's

@@ -171,6 +171,13 @@ function M.indices(fn)
   return list
 end
 
+--- Is the index of a place blockIdx * blockDim + threadIdx? nil and a sentence where it is not.
+---@param at { index: gilua.thread_index }
+function M.is_usual(at)
+  if at.index.usual then return true end
+  return nil, ("'%s' is not blockIdx * blockDim + threadIdx"):format(at.index.name)
+end
+
 --- The indices of all kernels that evolve.
 ---@param kernel table of kernel.read
 ---@return gilua.thread_index[]

@@ -17,6 +17,12 @@ function M.unfit(index)
   return not guard and unguarded or nil
 end
 
+--- The same of a place of an index, as a need (gilua.rewrite.rewrite).
+function M.of_place(at)
+  local why = M.unfit(at.index)
+  return not why, why
+end
+
 --- In all of a kernel's body the block is another one, of a new name.
 ---@param index gilua.thread_index
 ---@param e table gilua.edit

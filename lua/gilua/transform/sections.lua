@@ -27,7 +27,6 @@ local edit = require "gilua.rewrite.edit"
 local effects = require "gilua.facts.effects"
 local order = require "gilua.facts.order"
 local sides = require "gilua.facts.sides"
-local split = require "gilua.transform.split"
 local statement = require "gilua.source.statement"
 local threads = require "gilua.facts.threads"
 
@@ -320,7 +319,7 @@ local function unfit(fn)
   if grid then return ("it uses %s"):format(grid) end
   if all.opaque then return "it does what is not understood" end
   if all.conditional or all["goto"] or all.label then return "it has an #if or a goto" end
-  if split.is_waited_for(fn, all) then return "other threads may wait for what it does" end
+  if order.is_waited_for(fn, all) then return "other threads may wait for what it does" end
 end
 
 --------------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 -- transform: meaning-preserving rewritings of a kernel, as genes: T:coarsen<12>(4).
 --
--- Most are records (gilua.rewrite.rewrite): where they stand, what they need, what the code becomes;
--- the rest follows. Any other is a table (docs/transformations.md):
+-- Most are records (gilua.rewrite.rewrite): where they stand, what they need, what the code
+-- becomes; the rest follows. Any other is a table (docs/transformations.md):
 --   name   what genes call it
 --   doc    one sentence for people
 --   find   function(kernel) -> { { line = n, args = { "4", … } }, … }: where its conditions hold,
@@ -43,12 +43,11 @@ local M = {}
 
 -- Modules of those that come with gilua: one each, or a list; records stand in the room rewrite.
 local OWN = [[
-  axes widen coarsen merge grid_stride grid_size warp_row subwarp
-  rewrite.unroll rewrite.split_accumulator keep carry rewrite.hoist specialise
-  rewrite.vector rewrite.batch rewrite.search prefetch reuse stage shuffle transpose
-  float narrow unsigned division remainder transplant
-  nests split sections fuse_kernels atomics warps warp_loop warp_barrier barriers private pad
-  constant
+  axes widen rewrite.coarsen merge rewrite.grid_stride grid_size warp_row subwarp rewrite.unroll
+  rewrite.split_accumulator keep carry rewrite.hoist specialise rewrite.vector rewrite.batch
+  rewrite.search prefetch reuse stage shuffle transpose float narrow unsigned division remainder
+  transplant nests rewrite.split sections fuse_kernels atomics warps warp_loop warp_barrier
+  barriers private rewrite.pad constant
 ]]
 
 -- What each is made against: too many instructions, too few at a time, too many bytes.
