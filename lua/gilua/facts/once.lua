@@ -154,12 +154,8 @@ function M.guard(loop, names, also)
       name, kernel:plain(s.condition)) }, text = name }
 end
 
---- Returns the guard of a place's loop, whose `names` give the new names; nil and why not.
----@param at { loop: table, kernel: table, names: function? }
-function M.of_place(at)
-  at.names = at.kernel:names()
-  return M.guard(at.loop, at.names)
-end
+--- The same of a place of a loop, as a need (gilua.rewrite.rewrite).
+function M.of_place(at) return M.guard(at.loop, at.names) end
 
 --- The lines that give a new variable a value which only a loop with a round may ask for.
 ---@param guard table of M.guard

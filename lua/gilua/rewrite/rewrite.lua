@@ -15,10 +15,12 @@
 --   launch   what becomes of the launch: "grid.$side/$1", with fields of the place and arguments
 --   judged   true where answers say how well it keeps the meaning: no fact knows of roundings, of
 --            numbers that fit, or of races
---   together another record of the same name: what is made at several of these places at once
+--   all      of loops, without arguments: what it does at all loops of a function, the innermost of
+--            those within each other, in words with %s for their lines: NAME<LINE>(all)
 --
 -- In `ask` and `becomes` a place `at` has kernel, fn and line, what its set gives it, its arguments
--- by number (at[1]) and what needs before gave. A refusal is data: { fact, line, says }.
+-- by number (at[1]), names(wanted), which gives names that the text does not have, and what needs
+-- before gave. A refusal is data: { fact, line, says }.
 --
 -- What else is said of a transformation (transform.lua) follows. `first`: it changes the launch.
 -- `counts` and `times`: its launch is divided by that argument. Of a change, `pairs` and `asked`:
@@ -27,6 +29,7 @@
 
 local apart = require "gilua.facts.apart"
 local edit = require "gilua.rewrite.edit"
+local loop_of = require "gilua.facts.loop"
 local where = require "gilua.rewrite.where"
 
 local M = {}
@@ -141,9 +144,15 @@ local function note_loops(at)
   end
 end
 
-local function asked(record, at)
+-- A place with its arguments and what its needs gave; nil and the refusal.
+local function answered(record, at, values, names)
+  local own = setmetatable(table.move(values, 1, #values, 1, { promises = {},
+    names = names or at.kernel:names() }), { __index = at })
+  if not is_named(record, own) then return nil end
   if at.loop then note_loops(at) end
-  return refusal(record, at)
+  local refused = refusal(record, own)
+  if refused then return nil, refused end
+  return own
 end
 
 -- Does a change write outside of all functions?
@@ -165,34 +174,81 @@ local function launch_of(record, at)
   end) or nil
 end
 
--- The change at a place; nil and the refusal.
-local function change_of(record, at)
-  local refused, notes = apart.noting(asked, record, at)
-  if refused then return nil, refused end
-  local e = edit.new(at.kernel)
-  local says, more = record.becomes(at, e)
-  if not says then return nil, no(at, "edit", more) end
-  local edits = e:lines()
-  if not edits then return nil, no(at, "edit", "two changes overlap") end
-  local change = { edits = edits, says = says, launch = launch_of(record, at), asked = notes.asked,
-    promise = at.promises[1] and table.concat(at.promises, ", and that "),
-    pairs = at.fn and apart.pairs(at.fn, notes) or {}, twice = e.twice or false,
-    alone = is_outside(at.kernel, edits) or nil }
-  for key, value in pairs(more or {}) do change[key] = value end
+-- Writes the change of one or several places whose needs hold; nil and the refusal.
+local function written(record, list)
+  local at, e = list[1], edit.new(list[1].kernel)
+  local change = { launch = launch_of(record, at),
+    promise = at.promises[1] and table.concat(at.promises, ", and that ") }
+  for _, own in ipairs(list) do
+    local says, more = record.becomes(own, e)
+    if not says then return nil, no(own, "edit", more) end
+    change.says = change.says or says
+    for key, value in pairs(more or {}) do change[key] = value end
+  end
+  change.edits, change.twice = e:lines(), e.twice or false
+  if not change.edits then return nil, no(at, "edit", "two changes overlap") end
+  change.alone = is_outside(at.kernel, change.edits) or nil
   return change
+end
+
+-- What ask(…) makes, with the arrays that it took for different memory: a list, so that one table
+-- keeps a change, or nil and the refusal.
+local function noted(fn, ask, ...)
+  local made, notes = apart.noting(function(...) return table.pack(ask(...)) end, ...)
+  if made[1] then
+    made[1].asked, made[1].pairs = notes.asked, fn and apart.pairs(fn, notes) or {}
+  end
+  return made
+end
+
+local function change_of(record, at, values)
+  local own, refused = answered(record, at, values)
+  if not own then return nil, refused end
+  return written(record, { own })
 end
 
 -- A change, or a refusal, is made once for a place and its arguments.
 local function made(record, at, values, args)
   local all, key = at.made[record] or {}, table.concat(args, ",")
-  local known = all[key]
   at.made[record] = all
-  if not known then
-    local own = setmetatable(table.move(values, 1, #values, 1, { promises = {} }), { __index = at })
-    known = is_named(record, own) and table.pack(change_of(record, own)) or {}
-    all[key] = known
+  all[key] = all[key] or noted(at.fn, change_of, record, at, values)
+  return all[key][1], all[key][2]
+end
+
+-- The loops of a function, or of a part of it, where a record can be made, the innermost of those
+-- within each other.
+local function innermost(record, fn, part)
+  local places = {}
+  for _, at in ipairs(where.places(fn.kernel, "loops")) do places[at.loop] = at end
+  local loops = fn.body and loop_of.innermost(fn, function(loop)
+    return answered(record, places[loop], {}) ~= nil
+  end, part) or {}
+  for i, loop in ipairs(loops) do loops[i] = places[loop] end
+  return loops
+end
+
+local function change_of_all(record, loops)
+  local list, names, lines = {}, loops[1].kernel:names(), {}
+  for i, at in ipairs(loops) do
+    list[i], lines[i] = answered(record, at, {}, names), at.line
   end
-  return known[1], known[2]
+  local change, refused = written(record, list)
+  if change then change.says = (record.all or "%s"):format(table.concat(lines, ", ")) end
+  return change, refused
+end
+
+--- Returns the change of all loops of a function, or of a part of it, of a record without
+--- arguments; nil and why there is none.
+---@param record table
+---@param fn table of kernel.read
+---@param part? table a statement
+---@return table? change
+---@return string? why
+function M.make_all(record, fn, part)
+  local loops = innermost(record, fn, part)
+  if #loops == 0 then return nil, "it can be made at no loop there" end
+  local made_of = noted(fn, change_of_all, record, loops)
+  return made_of[1], made_of[2] and made_of[2].says
 end
 
 -- ---- all places -------------------------------------------------------------------------------
@@ -214,6 +270,11 @@ end
 
 local function found(record, kernel)
   local list = {}
+  for _, fn in ipairs(record.all and kernel.functions or {}) do
+    if kernel:is_open(fn.line, fn.last_line) and #innermost(record, fn) > 1 then
+      list[#list + 1] = { line = fn.line, args = { "all" } }
+    end
+  end
   for _, at in ipairs(where.places(kernel, record.where)) do
     for _, args in ipairs((fitting(record, at))) do
       list[#list + 1] = { line = at.line, args = args }
@@ -245,6 +306,13 @@ local function make(record, kernel, line, args)
   return nil, record.none or where.SETS[record.where].none
 end
 
+local function make_at(record, kernel, line)
+  for _, fn in ipairs(kernel.functions) do
+    if fn.line == line then return M.make_all(record, fn) end
+  end
+  return nil, where.SETS.functions.none
+end
+
 --- Returns why a rewriting is proposed at none of its places: { fact, line, says } for each place
 --- where no arguments fit.
 ---@param record table
@@ -267,18 +335,10 @@ function M.of(record)
     first = record.launch ~= nil }
   t.counts = math.tointeger(tonumber((record.launch or ""):match "/%$(%d)$"))
   t.times = t.counts ~= nil
-  local records = { record.together or record, record.together and record }
-  function t.find(kernel)
-    local list = {}
-    for _, one in ipairs(records) do
-      local own = found(one, kernel)
-      table.move(own, 1, #own, #list + 1, list)
-    end
-    return list
-  end
+  function t.find(kernel) return found(record, kernel) end
   function t.make(kernel, line, args)
-    local is_first = M.read(records[1], args) or not records[2]
-    return make(records[is_first and 1 or 2], kernel, line, args)
+    local is_all = record.all and #args == 1 and args[1] == "all"
+    return (is_all and make_at or make)(record, kernel, line, args)
   end
   return t
 end

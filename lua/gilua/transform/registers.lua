@@ -4,16 +4,17 @@
 --   for (j = 0; j < n; j++) y[i] += a[j];               an element that stays the same (keep.lua)
 --   for (x = 1; x < n; x++) sum[x] = a[x] + sum[x - 1];  one that goes along (carry.lua)
 
-local carry = require "gilua.transform.carry"
-local keep = require "gilua.transform.keep"
+local carry = require "gilua.rewrite.carry"
+local keep = require "gilua.rewrite.keep"
 local kernels = require "gilua.transform.kernel"
 local lines_of = require "gilua.transform.lines"
+local rewrite = require "gilua.rewrite.rewrite"
 
 local M = {}
 
 local WAYS = {
-  { says = "what its loops update is kept in variables", make = keep.make_all },
-  { says = "what its loops store and load again is carried along", make = carry.make_all },
+  { says = "what its loops update is kept in variables", record = keep },
+  { says = "what its loops store and load again is carried along", record = carry },
 }
 
 ---@class gilua.registers
@@ -31,7 +32,7 @@ function M.of(fn, part)
   if known[key] then return known[key] end
   local list, kernel = {}, fn.kernel
   for _, way in ipairs(WAYS) do
-    local change = way.make(fn, part)
+    local change = rewrite.make_all(way.record, fn, part)
     local lines = change and lines_of.edited(kernel.lines, change.edits)
     if lines then
       list[#list + 1] = { kernel = kernels.read(lines, kernel.options), lines = lines,

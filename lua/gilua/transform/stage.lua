@@ -24,7 +24,7 @@ local effects = require "gilua.facts.effects"
 local elements = require "gilua.transform.elements"
 local elsewhere = require "gilua.transform.elsewhere"
 local guarded = require "gilua.transform.guarded"
-local keep = require "gilua.transform.keep"
+local kept_of = require "gilua.facts.kept"
 local loop_of = require "gilua.facts.loop"
 local once = require "gilua.facts.once"
 local sides_of = require "gilua.facts.sides"
@@ -263,7 +263,7 @@ end
 -- The elements that stay in variables while the loop goes on.
 local function kept_by(loop, inside)
   local list = {}
-  for _, one in ipairs(keep.kept(loop)) do
+  for _, one in ipairs(kept_of.of(loop)) do
     local is_asked = inside or not one.given and once.of(loop) ~= true
     if not is_asked or guarded.is_number(loop.fn, { pointer = 0, type = one.type }) then
       list[#list + 1] = one

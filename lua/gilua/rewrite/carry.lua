@@ -1,4 +1,9 @@
--- carry: what an iteration stores and the next one loads again is carried along in a variable.
+--- carry: scalar replacement across iterations (predictive commoning)
+--
+-- where     loops
+-- needs     loop, apart, once
+-- becomes   what an iteration stores and the next one loads again, carried along in a variable
+-- promises  apart
 --
 --   for (x = 1; x < n; x++) sum[x] = weight[x] + sum[x - 1];
 --
@@ -14,7 +19,6 @@
 local affine = require "gilua.source.affine"
 local apart = require "gilua.facts.apart"
 local certain = require "gilua.facts.certain"
-local edit = require "gilua.rewrite.edit"
 local effects = require "gilua.facts.effects"
 local expression = require "gilua.source.expression"
 local loop_of = require "gilua.facts.loop"
@@ -71,20 +75,15 @@ local function is_certain(loop, reads)
 end
 
 -- What is carried from one iteration to the next: { statement, write, reads, type }, ….
-local function carried(loop)
-  local list = {}
-  if not order.is_plain(loop) or not loop.start or not loop.step or not is_pure(loop)
-    or not loop_of.variable_tokens(loop, loop.body)
-    or not once.guard(loop, loop.fn.kernel:names()) then
-    return list
-  end
+local function carried(at)
+  local loop, list = at.loop, {}
   for _, s in ipairs(listed(loop)) do
     local write = written(loop, s)
     local reads = write and loaded(loop, s, write)
     local type = reads and is_certain(loop, reads) and loop.fn:element_type(write)
     if type then list[#list + 1] = { statement = s, write = write, reads = reads, type = type } end
   end
-  return list
+  return #list > 0 and list or nil
 end
 
 -- `x - 1`, or `row * n + x - 1`, where x is a number: 0, `row * n`; nil of another index.
@@ -128,62 +127,35 @@ local function store(kernel, e, one, name)
   end
 end
 
--- Puts what a loop carries into variables; their names must not be in `names`.
-local function put(loop, e, names)
-  local guard = once.guard(loop, names)
-  local before = guard.lines or {}
-  for _, one in ipairs(carried(loop)) do
-    local name = names(one.write.base .. "_carried")
-    local element = first_element(loop, one.reads[1])
-    for _, line in ipairs(once.valued(guard, one.type, name, element)) do
+local function counts_plainly(at)
+  local loop = at.loop
+  return order.is_plain(loop) and loop.start and loop.step and is_pure(loop)
+    and loop_of.variable_tokens(loop, loop.body)
+end
+
+local function becomes(at, e)
+  local before = at.guard.lines or {}
+  for _, one in ipairs(at.carried) do
+    local name = at.names(one.write.base .. "_carried")
+    local element = first_element(at.loop, one.reads[1])
+    for _, line in ipairs(once.valued(at.guard, one.type, name, element)) do
       before[#before + 1] = line:gsub("^const ", "")
     end
     for _, access in ipairs(one.reads) do
       e:replace(access.node.first, access.node.last, name)
     end
-    store(loop.fn.kernel, e, one, name)
+    store(at.kernel, e, one, name)
   end
-  e:around(loop.statement, before)
+  e:around(at.loop.statement, before)
+  return ("what the loop at line %d stores and loads again is carried along"):format(at.line)
 end
 
-local M = { name = "carry", apart = true,
-  doc = "What an iteration stores and the next one loads, carried along in a variable." }
+local NONE = "no iteration loads what the one before stored"
 
-local function can_carry(loop) return #carried(loop) > 0 end
-
-function M.find(kernel)
-  local list = {}
-  for _, loop in ipairs(kernel:open_loops()) do
-    if can_carry(loop) then list[#list + 1] = { line = loop.line, args = {} } end
-  end
-  return list
-end
-
--- The change of several loops.
-local function change_of(kernel, loops)
-  local e, names = edit.new(kernel), kernel:names()
-  for _, loop in ipairs(loops) do put(loop, e, names) end
-  local edits = e:lines()
-  if not edits then return nil, "two changes overlap" end
-  local line = loops[1].line
-  return { edits = edits,
-    says = ("what the loop at line %d stores and loads again is carried along"):format(line) }
-end
-
-function M.make(kernel, line, args)
-  if args[1] then return nil, "it is written carry<LINE>()" end
-  return kernel:first_loop(line, function(loop)
-    if not can_carry(loop) then return nil, "no iteration loads what the one before stored" end
-    return change_of(kernel, { loop })
-  end)
-end
-
---- The change of all loops of a function, or of a part of it; nil where there is none.
----@param fn table of kernel.read
----@param part? table a statement
-function M.make_all(fn, part)
-  local loops = loop_of.innermost(fn, can_carry, part)
-  return #loops > 0 and change_of(fn.kernel, loops) or nil
-end
-
-return M
+return { name = "carry", where = "loops",
+  doc = "What an iteration stores and the next one loads, carried along in a variable.",
+  needs = { { "loop", counts_plainly, says = NONE .. ", where it does no more than count" },
+            { "apart", carried, gives = "carried", says = NONE },
+            { "once", once.of_place, gives = "guard" } },
+  becomes = becomes,
+}

@@ -1,11 +1,15 @@
---- reuse: an element that several statements of a block load is loaded once, before the first.
+--- reuse: common subexpression elimination of loads
+--
+-- where     statements
+-- needs     certain
+-- becomes   an element that it and statements behind it load, loaded once before it
+-- promises  apart
 --
 -- The compiler loads it again behind each store that might have changed it; here two arrays that
 -- came as two arguments are taken for different ones. Nothing between the first and the last load
 -- writes to the array or to what the index is made of.
 
 local certain = require "gilua.facts.certain"
-local edit = require "gilua.rewrite.edit"
 local effects = require "gilua.facts.effects"
 local loop_of = require "gilua.facts.loop"
 
@@ -100,39 +104,23 @@ local function disjoint(list)
   return right
 end
 
-local M = { name = "reuse", apart = true,
-  doc = "An element that several statements load, loaded once before the first." }
+local function some_loads(at)
+  local list = reused(at.fn, at.s)
+  return #list > 0 and disjoint(list) or nil
+end
 
-function M.find(kernel)
-  local list, seen = {}, {}
-  for _, fn in ipairs(kernel.functions) do
-    for _, s in ipairs(kernel:is_open(fn.line, fn.last_line) and fn.statements or {}) do
-      local line = kernel:line_of(s.first)
-      if not seen[line] and #reused(fn, s) > 0 then
-        seen[line] = true
-        list[#list + 1] = { line = line, args = {} }
-      end
+return { name = "reuse", where = "statements",
+  doc = "An element that several statements load, loaded once before the first.",
+  needs = { { "certain", some_loads, gives = "loads",
+    says = "no statement there loads what others behind it load again" } },
+  becomes = function(at, e)
+    local before = {}
+    for _, load in ipairs(at.loads) do
+      local name = at.names(load.base .. "_here")
+      before[#before + 1] = ("const %s %s = %s;"):format(load.type, name, load.text)
+      for _, node in ipairs(load.nodes) do e:replace(node.first, node.last, name) end
     end
-  end
-  return list
-end
-
-function M.make(kernel, line)
-  local s, fn = kernel:statement_at(line, function(s, fn) return #reused(fn, s) > 0 end)
-  if not s then return nil, "no statement there loads what others behind it load again" end
-  local e, before, taken = edit.new(kernel), {}, {}
-  local list = disjoint(reused(fn, s))
-  for _, load in ipairs(list) do
-    local name = kernel:fresh(load.base .. "_here")
-    while taken[name] do name = kernel:fresh(name .. "_too") end
-    taken[name] = true
-    before[#before + 1] = ("const %s %s = %s;"):format(load.type, name, load.text)
-    for _, node in ipairs(load.nodes) do e:replace(node.first, node.last, name) end
-  end
-  e:around(s, before)
-  local edits = e:lines()
-  if not edits then return nil, "two changes overlap" end
-  return { edits = edits, says = ("%s is loaded once from line %d on"):format(list[1].text, line) }
-end
-
-return M
+    e:around(at.s, before)
+    return ("%s is loaded once from line %d on"):format(at.loads[1].text, at.line)
+  end,
+}

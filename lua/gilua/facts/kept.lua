@@ -1,24 +1,18 @@
---- keep: an element of an array that a loop reads and writes in each iteration is kept in a
--- variable, and stored once behind the loop.
+--- kept: which elements of arrays can a loop keep in variables?
 --
---   for (j = 0; j < n; j++) y[i] += a[j];
---
---   float y_kept = y[i];
---   for (j = 0; j < n; j++) y_kept += a[j];
---   y[i] = y_kept;
---
--- Where the loop may have no round, the element is touched only if it has one. Where the statement
--- before the loop stores the element's first value, it becomes the variable's.
--- The compiler may not: for all that it knows, a[j] is y[i]. Other elements of the same array may
--- be read where the heads of loops and the conditions above tell them from it: y[j] with j < i.
+-- An element that it reads or writes at a place that stays the same, which every access that may be
+-- of it names alike, and which it touches for certain: in each round, if there is one, or because
+-- the statement before the loop stores its first value. Other elements of the same array may be
+-- read where the heads of loops and the conditions above tell them from it: y[j] with j < i.
 
 local apart = require "gilua.facts.apart"
 local certain = require "gilua.facts.certain"
-local edit = require "gilua.rewrite.edit"
 local effects = require "gilua.facts.effects"
 local loop_of = require "gilua.facts.loop"
 local once = require "gilua.facts.once"
 local ranges = require "gilua.facts.ranges"
+
+local M = {}
 
 local function all_invariant(loop, indices)
   for _, index in ipairs(indices) do
@@ -95,7 +89,8 @@ end
 --- The elements that a loop can keep: { text, type, base, accesses, given (the assignment right
 --- before the loop) }; others are touched only if the loop has a round (gilua.facts.once).
 ---@param loop table of gilua.facts.loop
-local function kept(loop)
+---@return table[]
+function M.of(loop)
   local list = {}
   for _, element in ipairs((elements(loop))) do
     if is_alone(loop, element) and is_touched(loop, element) then list[#list + 1] = element end
@@ -125,92 +120,12 @@ function given_before(loop, element)
   return fits and tree or nil
 end
 
-local M = { name = "keep", apart = true, kept = kept,
-  doc = "An array's element that a loop updates, kept in a variable and stored behind the loop." }
-
--- The loops of a function, or a part of it, that keep something, the innermost of those within each
--- other.
-local function all_loops(fn, part)
-  return loop_of.innermost(fn, function(loop) return #kept(loop) > 0 end, part)
-end
-
-function M.find(kernel)
-  local list = {}
-  for _, fn in ipairs(kernel.functions) do
-    if fn.body and kernel:is_open(fn.line, fn.last_line) and #all_loops(fn) > 1 then
-      list[#list + 1] = { line = fn.line, args = { "all" } }
-    end
-  end
-  for _, loop in ipairs(kernel:open_loops()) do
-    if #kept(loop) > 0 then
-      list[#list + 1] = { line = loop.line, args = {} }
-    end
-  end
-  return list
-end
-
--- Puts the elements that a loop keeps into variables, of names that are new.
-local function put(loop, e, names)
-  local before, after, guard = {}, {}, nil
-  local list = kept(loop)
-  for _, element in ipairs(list) do
-    local name, given = names(element.base .. "_kept"), element.given
-    if given then
-      e:replace(given.a.first, given.a.last, element.type .. " " .. name)
-    elseif not guard then
-      guard = once.guard(loop, names)
-      table.move(guard.lines or {}, 1, #(guard.lines or {}), 1, before)
-    end
-    local asked = not given and guard.text and ("if (%s) "):format(guard.text) or ""
-    for _, line in ipairs(not given and once.valued(guard, element.type, name, element.text)
-      or {}) do
-      before[#before + 1] = line:gsub("^const ", "")
-    end
-    after[#after + 1] = ("%s%s = %s;"):format(asked, element.text, name)
-    for _, access in ipairs(element.accesses) do
-      e:replace(access.node.first, access.node.last, name)
-    end
-  end
-  e:around(loop.statement, before, after)
-  return list[1] and list[1].text
-end
-
-local function keep(loop)
-  local e = edit.new(loop.fn.kernel)
-  local text = put(loop, e, loop.fn.kernel:names())
-  if not text then return nil, "the loop has no element that can be kept" end
-  local edits = e:lines()
-  if not edits then return nil, "two changes overlap" end
-  return { edits = edits, says = ("%s is kept in a variable during the loop at line %d"):format(
-    text, loop.line) }
-end
-
---- The change of all loops of a function, or of a part of it; nil and why where there is none.
----@param fn table of kernel.read
----@param part? table a statement
-function M.make_all(fn, part)
-  local e, list = edit.new(fn.kernel), all_loops(fn, part)
-  if #list == 0 then return nil, "no loop has an element that can be kept" end
-  local names, lines = fn.kernel:names(), {}
-  for i, loop in ipairs(list) do
-    put(loop, e, names)
-    lines[i] = loop.line
-  end
-  local edits = e:lines()
-  if not edits then return nil, "two changes overlap" end
-  return { edits = edits, says = ("what the loops at lines %s update is kept in variables"):format(
-    table.concat(lines, ", ")) }
-end
-
-function M.make(kernel, line, args)
-  if args[2] or args[1] and args[1] ~= "all" then
-    return nil, "it is written keep<LINE>(), or (all) of a function that begins there"
-  end
-  if not args[1] then return kernel:first_loop(line, keep) end
-  for _, fn in ipairs(kernel.functions) do
-    if fn.line == line and fn.body then return M.make_all(fn) end
-  end
-  return nil, "no function begins there"
+--- The same of a place of a loop; nil and a sentence where it can keep none.
+---@param at { loop: table }
+function M.of_place(at)
+  local list = M.of(at.loop)
+  if #list > 0 then return list end
+  return nil, "the loop has no element that can be kept"
 end
 
 return M
