@@ -245,6 +245,13 @@ __global__ void k(int *out, const float *a, int n)
         if (a[i] > 1.f) { at = i; break; }
     out[0] = at;
 }
+__global__ void own(float *out)
+{
+    __shared__ float s[32];
+    s[threadIdx.x] = 1.f;
+    __syncthreads();
+    out[threadIdx.x] = s[threadIdx.x];
+}
 ]]
 
 local function sources()
@@ -291,6 +298,7 @@ tap.case("a head promises what its record promises", function()
     for _, need in ipairs(one.record.needs) do
       if need.promised then wanted[#wanted + 1] = need[1] end
     end
+    if one.record.promise then wanted[#wanted + 1] = "numbers" end
     tap.is(head.promises, wanted[1] and table.concat(wanted, ", ") or "nothing", one.name)
     local is_apart = wanted[1] == "apart"
     if not seen[one.name] then

@@ -5,7 +5,7 @@ local rewritten = require "rewritten"
 local tap = require "tap"
 local division = require "gilua.transform.division"
 local kernel = require "gilua.transform.kernel"
-local unsigned = require "gilua.transform.unsigned"
+local unsigned = require("gilua.transform.transform").find "unsigned"
 
 local divide, power = division[1], division[2]
 

@@ -3,9 +3,10 @@
 package.path = "tests/lua/?.lua;lua/?.lua;lua/?/init.lua;" .. package.path
 local kernels = require "gilua.transform.kernel"
 local rewritten = require "rewritten"
-local specialise = require "gilua.transform.specialise"
 local tap = require "tap"
 local transform = require "gilua.transform.transform"
+
+local specialise = transform.find "specialise"
 
 local SIZES = { 0, 1, 2, 3, 7, 8, 61, 1000 }
 

@@ -2,7 +2,7 @@
 --
 -- where     loops
 -- needs     kept, once
--- becomes   an array's element that it updates in each iteration in a variable, stored once behind it
+-- becomes   an element that it updates in each iteration in a variable, stored once behind it
 -- promises  apart
 --
 --   for (j = 0; j < n; j++) y[i] += a[j];

@@ -13,6 +13,7 @@
 --   becomes  function(at, e): writes the change by e (gilua.rewrite.edit) and returns what it does,
 --            in words, and a table of other fields of the change; nil and why it cannot be written
 --   launch   what becomes of the launch: "grid.$side/$1", with fields of the place and arguments
+--   promise  what must be true of the numbers at each of its places, which no fact knows
 --   judged   true where answers say how well it keeps the meaning: no fact knows of roundings, of
 --            numbers that fit, or of races
 --   all      of loops, without arguments: what it does at all loops of a function, the innermost of
@@ -332,7 +333,7 @@ end
 ---@return table
 function M.of(record)
   local t = { name = record.name, doc = record.doc, record = record, judged = record.judged,
-    first = record.launch ~= nil }
+    promise = record.promise, first = record.launch ~= nil }
   t.counts = math.tointeger(tonumber((record.launch or ""):match "/%$(%d)$"))
   t.times = t.counts ~= nil
   function t.find(kernel) return found(record, kernel) end

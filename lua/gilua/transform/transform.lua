@@ -44,10 +44,11 @@ local M = {}
 -- Modules of those that come with gilua: one each, or a list; records stand in the room rewrite.
 local OWN = [[
   axes widen rewrite.coarsen merge rewrite.grid_stride grid_size warp_row subwarp rewrite.unroll
-  rewrite.split_accumulator rewrite.keep rewrite.carry rewrite.hoist specialise rewrite.vector
-  rewrite.batch rewrite.search prefetch rewrite.reuse stage shuffle transpose float narrow
-  unsigned division remainder transplant nests rewrite.split sections fuse_kernels atomics warps
-  warp_loop warp_barrier barriers private rewrite.pad constant
+  rewrite.split_accumulator rewrite.keep rewrite.carry rewrite.hoist rewrite.specialise
+  rewrite.vector rewrite.batch rewrite.search rewrite.prefetch rewrite.reuse stage shuffle
+  transpose float rewrite.narrow rewrite.unsigned division remainder transplant nests
+  rewrite.split sections fuse_kernels atomics warps warp_loop warp_barrier barriers
+  rewrite.private rewrite.pad rewrite.constant
 ]]
 
 -- What each is made against: too many instructions, too few at a time, too many bytes.

@@ -1,4 +1,9 @@
---- unsigned: divisions and remainders of whole numbers with a sign, as those of numbers without.
+--- unsigned: strength reduction of signed division
+--
+-- where     functions
+-- needs     types, signs
+-- becomes   divisions and remainders of whole numbers with a sign, as those of numbers without
+-- promises  signs
 --
 -- A GPU has no integer division: it is some twenty instructions, and with a sign a quarter more,
 -- for both signs are taken off before and the result's is put on behind. By a constant it is a
@@ -8,7 +13,6 @@
 --
 -- Right where neither number is below 0; what the words do not say of it is promised.
 
-local edit = require "gilua.rewrite.edit"
 local expression = require "gilua.source.expression"
 local signs = require "gilua.facts.signs"
 local statement = require "gilua.source.statement"
@@ -27,8 +31,8 @@ local function type_of(fn, node)
   return type
 end
 
-local function divisions(fn)
-  local list = {}
+local function divisions(at)
+  local list, fn = {}, at.fn
   for _, s in ipairs(fn.statements) do
     for _, tree in ipairs(statement.trees(s)) do
       expression.walk(tree, function(node)
@@ -37,11 +41,20 @@ local function divisions(fn)
       end)
     end
   end
-  return list
+  return #list > 0 and list or nil
+end
+
+-- Do the words say that no number that it divides is below 0?
+local function are_small(at)
+  for _, division in ipairs(at.divisions) do
+    local node = division.node
+    if not signs.is_small(at.fn, node.a) or not signs.is_small(at.fn, node.b) then return nil end
+  end
+  return true
 end
 
 -- Writes a division without signs. Of a / b % c only the whole gets its sign back.
-local function put(e, fn, division, inner)
+local function put(e, division, inner)
   local node, as = division.node, UNSIGNED[division.type]
   local a, b = node.a, node.b
   local is_sum = (a.kind == "binary" and not inner[a] or a.kind == "choice") and not a.parens
@@ -54,48 +67,27 @@ local function put(e, fn, division, inner)
     e:before(b.first, ("(%s)"):format(as))
   end
   if not inner[node] then e:after(b.last, ")") end
-  return signs.is_small(fn, a) and signs.is_small(fn, b)
 end
 
--- All divisions of a function without signs, and whether its words say that they have none; nil
--- where two changes overlap.
-local function rewritten(fn, list)
-  local e, inner, is_known = edit.new(fn.kernel), {}, true
-  for _, division in ipairs(list) do
-    for _, other in ipairs(list) do
+local function becomes(at, e)
+  local inner = {} -- what another division divides
+  for _, division in ipairs(at.divisions) do
+    for _, other in ipairs(at.divisions) do
       local a = division.node.a
       if a == other.node and not a.parens and division.type == other.type then inner[a] = true end
     end
   end
-  for _, division in ipairs(list) do is_known = put(e, fn, division, inner) and is_known end
-  return e:lines(), is_known
+  for _, division in ipairs(at.divisions) do put(e, division, inner) end
+  return ("%s divides without signs"):format(at.fn.name)
 end
 
-local M = { name = "unsigned",
-  doc = "Divisions of whole numbers as if they had no sign." }
-
-function M.find(kernel)
-  local list = {}
-  for _, fn in ipairs(kernel.functions) do
-    if fn.body and kernel:is_open(fn.line, fn.last_line) and #divisions(fn) > 0 then
-      list[#list + 1] = { line = fn.line, args = {} }
-    end
-  end
-  return list
-end
-
-function M.make(kernel, line)
-  for _, fn in ipairs(kernel.functions) do
-    if fn.line == line and fn.body then
-      local list = divisions(fn)
-      if #list == 0 then return nil, "it divides no whole numbers that have a sign" end
-      local edits, is_known = rewritten(fn, list)
-      if not edits then return nil, "two changes overlap" end
-      return { edits = edits, says = ("%s divides without signs"):format(fn.name),
-        promise = not is_known and "the whole numbers that it divides are not negative" or nil }
-    end
-  end
-  return nil, "no function begins there"
-end
-
-return M
+return { name = "unsigned", where = "functions",
+  doc = "Divisions of whole numbers as if they had no sign.",
+  needs = {
+    { "types", divisions, gives = "divisions",
+      says = "it divides no whole numbers that have a sign" },
+    { "signs", are_small, says = "the whole numbers that it divides are not negative",
+      promised = true },
+  },
+  becomes = becomes,
+}

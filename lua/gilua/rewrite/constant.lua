@@ -1,10 +1,13 @@
---- constant: an array of the file moves from constant memory to global memory, or the other way.
+--- constant: data placement in constant or global memory
+--
+-- where     arrays
+-- needs     memory_of
+-- becomes   an array of the file in the other memory of the two
+-- promises  nothing
 --
 -- Constant memory serves one address at a time: what all lanes of a warp read alike comes at once,
 -- what they read apart comes one after the other, where global memory's cache would serve a line.
 -- The host fills either by cudaMemcpyToSymbol, so that nothing but the declaration changes.
-
-local edit = require "gilua.rewrite.edit"
 
 local BEFORE, BEHIND = { ["&"] = true, ["++"] = true, ["--"] = true }, {} -- what is not only read
 for word in ("= += -= *= /= %= &= |= ^= <<= >>= ++ --"):gmatch "%S+" do BEHIND[word] = true end
@@ -74,45 +77,36 @@ local function is_used(kernel, d)
   return false
 end
 
--- The arrays of the file's scope that can move.
-local function each_array(kernel, visit)
-  local words, i = kernel.words, 1
+-- The arrays of the file's scope (gilua.rewrite.where).
+local function arrays(kernel)
+  local list, words, i = {}, kernel.words, 1
   while i <= #words do
     local before, kind = words[i - 1], words.kind[i - 1]
     local begins = before == nil or before == ";" or before == "}" or kind == "directive"
     local d = begins and declaration(words, i)
-    if d and is_used(kernel, d) and (d.is_constant or is_only_read(kernel, d)) then visit(d) end
+    if d then
+      local line = kernel:line_of(d.token)
+      list[#list + 1] = { d = d, name = d.name, line = line, last = line }
+    end
     i = words[i] == "{" and words.match[i] and words.match[i] + 1 or i + 1
   end
-end
-
-local M = { name = "constant",
-  doc = "An array of the file in global memory in place of constant memory, or the other way." }
-
-function M.find(kernel)
-  local list = {}
-  each_array(kernel, function(d)
-    list[#list + 1] = { line = kernel:line_of(d.token), args = { d.name } }
-  end)
   return list
 end
 
-local function moved(kernel, d)
-  local e, words = edit.new(kernel), kernel.words
-  local to = d.is_constant and "__device__" or "__constant__"
-  e:replace(d.spaces[1], d.spaces[1], to)
-  if d.spaces[2] then e:remove(d.spaces[2], d.spaces[2]) end
-  return { edits = e:lines(), alone = true, says = ("%s lies in %s memory"):format(words[d.token],
-    d.is_constant and "global" or "constant") }
-end
-
-function M.make(kernel, line, args)
-  local change
-  each_array(kernel, function(d)
-    if kernel:line_of(d.token) == line and d.name == args[1] then change = moved(kernel, d) end
-  end)
-  if change then return change end
-  return nil, "no array of the file of that name is there, or one that is only read"
-end
-
-return M
+return { name = "constant", where = arrays, set = "arrays",
+  none = "no array of the file of that name is there, or one that is only read",
+  doc = "An array of the file in global memory in place of constant memory, or the other way.",
+  args = { { "array", of = "name" } },
+  needs = {
+    { "memory_of", function(at) return is_used(at.kernel, at.d) end,
+      says = "no array of the file that a function of the GPU reads" },
+    { "memory_of", function(at) return at.d.is_constant or is_only_read(at.kernel, at.d) end,
+      says = "no array of the file that is only read" },
+  },
+  becomes = function(at, e)
+    local d = at.d
+    e:replace(d.spaces[1], d.spaces[1], d.is_constant and "__device__" or "__constant__")
+    if d.spaces[2] then e:remove(d.spaces[2], d.spaces[2]) end
+    return ("%s lies in %s memory"):format(d.name, d.is_constant and "global" or "constant")
+  end,
+}

@@ -1,5 +1,9 @@
--- private: a shared array of which each thread uses its own element alone, s[threadIdx.x], is a
--- variable of the thread's.
+--- private: privatization of a shared array
+--
+-- where     kernels
+-- needs     threads, memory_of
+-- becomes   a shared array of which each thread uses its own element alone, as a variable
+-- promises  nothing
 --
 --   __shared__ float next[16][16];         float next_own;
 --   next[ty][tx] = …;                      next_own = …;
@@ -8,7 +12,6 @@
 --
 -- All of a kernel's such arrays at once; the barriers stay (barriers.lua).
 
-local edit = require "gilua.rewrite.edit"
 local effects = require "gilua.facts.effects"
 local threads = require "gilua.facts.threads"
 
@@ -48,11 +51,16 @@ local function count(fn, name)
   return n
 end
 
+local function differs_by_side(at)
+  local uses, all = threads.uses(at.fn), effects.of(at.fn, at.fn.body)
+  local sides = sides_of(at.fn)
+  return not (uses.whole or uses.hidden or all.opaque or all.conditional) and #sides > 0 and sides
+end
+
 -- The arrays of a kernel that can be variables: { d, nodes }, in the order of their declarations.
-local function arrays(fn)
-  local uses, list, all = threads.uses(fn), {}, effects.of(fn, fn.body)
-  local sides = sides_of(fn)
-  if uses.whole or uses.hidden or all.opaque or all.conditional or #sides == 0 then return list end
+local function arrays(at)
+  local fn, sides, list = at.fn, at.sides, {}
+  local all = effects.of(fn, fn.body)
   for _, s in ipairs(fn.body.body) do
     for _, d in ipairs(s.declared or {}) do
       local fits = d.shared and not d.extern and #d.extents == #sides and d.pointer == 0
@@ -73,20 +81,7 @@ local function arrays(fn)
       end
     end
   end
-  return list
-end
-
-local M = { name = "private",
-  doc = "A shared array of which each thread uses its own element, as a variable." }
-
-function M.find(kernel)
-  local list = {}
-  for _, fn in ipairs(kernel.functions) do
-    if fn.is_entry and fn.body and kernel:is_open(fn.line, fn.last_line) and #arrays(fn) > 0 then
-      list[#list + 1] = { line = fn.line, args = {} }
-    end
-  end
-  return list
+  return #list > 0 and list or nil
 end
 
 -- A declaration of shared arrays without some of them, and what is declared in their place.
@@ -107,31 +102,26 @@ local function declared(kernel, s, gone, names)
   return table.concat(lines, "\n" .. kernel:indent(s.first))
 end
 
-local function make(fn)
-  local kernel, e, list = fn.kernel, edit.new(fn.kernel), arrays(fn)
-  if #list == 0 then return nil, "no shared array has one element a thread, and no other use" end
+local NONE = "no shared array has one element a thread, and no other use"
+
+local function becomes(at, e)
   local gone, names, words, seen = {}, {}, {}, {}
-  for i, array in ipairs(list) do
+  for i, array in ipairs(at.arrays) do
     local d = array.d
-    gone[d], names[d], words[i] = true, threads.new_name(fn, d.name .. "_own"), d.name
+    gone[d], names[d], words[i] = true, threads.new_name(at.fn, d.name .. "_own"), d.name
     for _, node in ipairs(array.nodes) do e:replace(node.first, node.last, names[d]) end
   end
-  for _, array in ipairs(list) do
+  for _, array in ipairs(at.arrays) do
     local s = array.statement
-    if not seen[s] then e:replace(s.first, s.last, declared(kernel, s, gone, names)) end
+    if not seen[s] then e:replace(s.first, s.last, declared(at.kernel, s, gone, names)) end
     seen[s] = true
   end
-  local edits = e:lines()
-  if not edits then return nil, "two changes overlap" end
-  return { edits = edits, says = ("each thread has its element of %s in a variable"):format(
-    table.concat(words, ", ")) }
+  return ("each thread has its element of %s in a variable"):format(table.concat(words, ", "))
 end
 
-function M.make(kernel, line)
-  for _, fn in ipairs(kernel.functions) do
-    if fn.line == line and fn.is_entry and fn.body then return make(fn) end
-  end
-  return nil, "no kernel begins there"
-end
-
-return M
+return { name = "private", where = "kernels",
+  doc = "A shared array of which each thread uses its own element, as a variable.",
+  needs = { { "threads", differs_by_side, gives = "sides", says = NONE },
+            { "memory_of", arrays, gives = "arrays", says = NONE } },
+  becomes = becomes,
+}

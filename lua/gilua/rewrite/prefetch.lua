@@ -1,5 +1,9 @@
--- prefetch: in a loop whose threads wait for each other, what an iteration loads is loaded in the
--- one before it, so that it is under way while they work and wait.
+--- prefetch: software prefetching (software pipelining of loads)
+--
+-- where     loops
+-- needs     loop, apart
+-- becomes   what an iteration loads, loaded in the one before it
+-- promises  apart
 --
 --   for (int t = 0; t < n; t++) {            float a_next = 0;
 --     tile[x] = a[t * 32 + x];               if (0 < n) a_next = a[0 * 32 + x];
@@ -9,10 +13,10 @@
 --   }                                          tile[x] = a_now;
 --                                              __syncthreads(); …
 --
--- Conditions on which a load depends are asked of the iteration that it is for. Only what nothing
--- of the kernel writes is loaded early.
+-- So it is under way while threads work and wait for each other. Conditions on which a load
+-- depends are asked of the iteration that it is for. Only what nothing of the kernel writes is
+-- loaded early.
 
-local edit = require "gilua.rewrite.edit"
 local effects = require "gilua.facts.effects"
 local iterations = require "gilua.rewrite.iterations"
 local types = require "gilua.facts.types"
@@ -127,8 +131,8 @@ local function moves(loop, tree)
 end
 
 -- The loads that can be made an iteration before: { node, type, base, guards, text }.
-local function loads(loop)
-  local list, fn = {}, loop.fn
+local function loads(at)
+  local list, loop, fn = {}, at.loop, at.fn
   for _, access in ipairs(loop.inside.accesses) do
     local type = access.node and access.node.kind == "index" and access.mode == "read"
       and not access.atomic and not access.cached and not access.escapes and access.root
@@ -143,20 +147,25 @@ local function loads(loop)
       list[#list + 1] = { node = access.node, type = type, base = access.base, guards = found }
     end
   end
-  return list
+  return #list > 0 and list or nil
 end
 
-local function unfit(loop)
-  if loop.kind ~= "for" or not loop.counted then return "its head is not one that counts" end
-  if not loop.barrier then return "its threads do not wait for each other in it" end
+local function waits(at)
+  local loop = at.loop
+  if loop.kind ~= "for" or not loop.counted then return nil, "its head is not one that counts" end
+  if not loop.barrier then return nil, "its threads do not wait for each other in it" end
   if not loop.invariant or loop.writes_variable or not loop.balanced or loop.conditional
     or loop.opaque or loop.continues then
-    return "its variable or its bound change within, or it is not understood"
+    return nil, "its variable or its bound change within, or it is not understood"
   end
   if not loop.start or not loop.declares or next(effects.of(loop.fn, loop.start).writes) then
-    return "its head does not say where it begins"
+    return nil, "its head does not say where it begins"
   end
-  return iterations.unfit_head(loop)
+  local why = iterations.unfit_head(loop)
+  if not why and not (loop.body.kind == "block" and loop.body.body[1]) then
+    why = "it has no braces"
+  end
+  return not why, why
 end
 
 -- A tree's text for the first iteration, or for the next one.
@@ -196,44 +205,29 @@ local function load_line(loop, load, is_next)
     text_for(loop, load.node, is_next))
 end
 
-local function prefetched(loop)
-  local why = unfit(loop)
-  if why then return nil, why end
-  local list, kernel, e = loads(loop), loop.fn.kernel, edit.new(loop.fn.kernel)
-  if #list == 0 then return nil, "nothing that it loads can be loaded an iteration before" end
-  local first = loop.body.kind == "block" and loop.body.body[1]
-  if not first then return nil, "it has no braces" end
-  local before, top, taken, indent = {}, {}, {}, kernel:indent(first.first)
-  for _, load in ipairs(list) do
+local function becomes(at, e)
+  local first = at.loop.body.body[1]
+  local before, top, taken, indent = {}, {}, {}, at.kernel:indent(first.first)
+  for _, load in ipairs(at.loads) do
     local name = load.base
     while taken[name] do name = name .. "_too" end
     taken[name] = true
-    load.next, load.now = kernel:fresh(name .. "_next"), kernel:fresh(name .. "_now")
+    load.next, load.now = at.kernel:fresh(name .. "_next"), at.kernel:fresh(name .. "_now")
     before[#before + 1] = ("%s %s = 0;"):format(load.type, load.next)
-    before[#before + 1] = load_line(loop, load, false)
+    before[#before + 1] = load_line(at.loop, load, false)
     top[#top + 1] = ("const %s %s = %s;"):format(load.type, load.now, load.next)
-    top[#top + 1] = load_line(loop, load, true)
+    top[#top + 1] = load_line(at.loop, load, true)
     e:replace(load.node.first, load.node.last, load.now)
   end
-  e:around(loop.statement, before)
+  e:around(at.loop.statement, before)
   e:before(first.first, table.concat(top, "\n" .. indent) .. "\n" .. indent)
-  local edits = e:lines()
-  if not edits then return nil, "two changes overlap" end
-  return { edits = edits, says = ("the loop at line %d loads for its next iteration"):format(
-    loop.line) }
+  return ("the loop at line %d loads for its next iteration"):format(at.line)
 end
 
-local M = { name = "prefetch", apart = true,
-  doc = "What an iteration loads is loaded in the one before it, where threads wait." }
-
-function M.find(kernel)
-  local list = {}
-  for _, loop in ipairs(kernel:open_loops()) do
-    if prefetched(loop) then list[#list + 1] = { line = loop.line, args = {} } end
-  end
-  return list
-end
-
-function M.make(kernel, line) return kernel:first_loop(line, prefetched) end
-
-return M
+return { name = "prefetch", where = "loops",
+  doc = "What an iteration loads is loaded in the one before it, where threads wait.",
+  needs = { { "loop", waits },
+            { "apart", loads, gives = "loads",
+              says = "nothing that it loads can be loaded an iteration before" } },
+  becomes = becomes,
+}
