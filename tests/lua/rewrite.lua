@@ -117,8 +117,9 @@ tap.case("what cannot be written is not proposed", function()
   local known = kernel.of_text(TWO_LOOPS)
   tap.is(found(t, known), "4(2) 4(4)", "two changes of one place")
   tap.is(select(2, t.make(known, 3, { "2" })), "two changes overlap", "why")
-  t = made_up { pays = function(at) return at.line == 4 end }
+  t = made_up { pays = function(at) return at.line == 4, "it is too short" end }
   tap.is(found(t, known), "4(2) 4(4)", "nor what does not pay")
+  tap.is(rewrite.refusals(t.record, known)[1].says, "it is too short", "why")
   tap.ok(t.make(known, 3, { "2" }), "which can be made all the same")
 end)
 
@@ -174,6 +175,39 @@ tap.case("lines beside a copy of them are those of the change", function()
     "a rest")
   tap.is(gene_of("  for (int i = 0; i < 8; i++) b[i] += 1.f;", "T:unroll<3>(2)").twice, false,
     "no rest")
+end)
+
+-- ---- why nothing is proposed ------------------------------------------------------------------
+
+local function refused(source)
+  local list, g = {}, grammar.of(assert(core.grammar.parse("k.cu", { text = source })))
+  for _, one in ipairs(g:refusals()) do
+    list[one.line .. " " .. one.name] = one.fact .. ": " .. one.says
+  end
+  return list
+end
+
+tap.case("each loop and kernel has the reasons for which nothing is proposed", function()
+  local list = refused [[
+__global__ void k(float *y, const float *x, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    for (int j = 0; j < n; j++) if (x[j] > 1.f) break;
+    y[i] = x[i];
+}
+__global__ void none(float *y) { y[0] = 1.f; }
+]]
+  tap.is(list["4 unroll"], "loop: its variable, its bound or the way out of it change within",
+    "a loop that is left")
+  tap.is(list["4 search"], nil, "what is proposed there has none")
+  tap.is(list["4 specialise"], "values: no value of what it asks for is known to be the same in "
+    .. "all launches", "values that nobody knows")
+  tap.is(list["3 coarsen"], "threads: line 5 does something before it is known whether 'i' has an "
+    .. "item", "an index")
+  tap.is(list["7 coarsen"], "threads: no index that is computed from blockIdx is declared there",
+    "a kernel without one")
+  tap.is(list["7 private"], "threads: no shared array has one element a thread, and no other use",
+    "a kernel")
 end)
 
 -- ---- heads, facts and documentation -----------------------------------------------------------

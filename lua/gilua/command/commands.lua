@@ -154,13 +154,15 @@ end
 function COMMANDS.check()
   local o = gi.cli {
     doc = "Tells what is wrong with a problem, in order, and what evolution has to work with.",
-    positional = { { name = "problem", doc = "its folder" } }, boxed.OPTION, answer.JSON,
-    table.unpack(gi.cli.compiling),
+    positional = { { name = "problem", doc = "its folder" } },
+    { name = "why", default = false,
+      doc = "also why a transformation is not proposed at a loop or a kernel" },
+    boxed.OPTION, answer.JSON, table.unpack(gi.cli.compiling),
   }
   return answer.given(o, function()
     boxed.require(o)
     local well, value = gi.checkproblem.run(o.problem, { device = o.device, jobs = o.jobs,
-      seed = o.seed, silent = o.json })
+      seed = o.seed, silent = o.json, why = o.why })
     return value, status_of(well)
   end)
 end

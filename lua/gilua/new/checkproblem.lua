@@ -238,6 +238,20 @@ local function transformations(c, g)
   c.found:add { "ok", "transformations", table.concat(list, ", "), figures = figures }
 end
 
+-- Why transformations are not proposed at loops and kernels, each with the fact that refuses it.
+local function refusals(c, g)
+  local lines, values = {}, {}
+  for i, one in ipairs(c.why and g:refusals() or {}) do
+    lines[i] = ("%5d: %s: %s"):format(one.line, one.name, one.says)
+    values[i] = gi.json.object { { "line", one.line }, { "transformation", one.name },
+      { "fact", one.fact }, { "why", one.says } }
+  end
+  if not c.why then return end
+  c.found:add { "ok", "not proposed", ("%d transformations of loops and kernels%s"):format(#lines,
+    #lines > 0 and ", each with the reason:" or ""), advice = lines,
+    figures = { { "refused", gi.json.array(values) } } }
+end
+
 -- Statements around which no transformation can change anything, for nothing is known of them.
 local function not_known(c, g)
   local list = g:opaque()
@@ -279,6 +293,7 @@ local function space(c)
     figures = n and { { "genes", n } } }
   donors(c)
   transformations(c, g)
+  refusals(c, g)
   not_known(c, g)
   local settings = {}
   for _, p in ipairs(c.problem.parameters) do
@@ -299,7 +314,8 @@ end
 
 --- Prints what is right and what is not, or only finds it.
 ---@param path string of the problem's folder
----@param o { device: string, jobs?: integer, seed: integer, silent?: boolean }
+---@param o { device: string, jobs?: integer, seed: integer, silent?: boolean, why?: boolean } why:
+---  also why transformations are not proposed
 ---@return boolean nothing is wrong
 ---@return table value for JSON
 function M.run(path, o)
@@ -308,7 +324,7 @@ function M.run(path, o)
   local found = gi.findings.new { silent = o.silent }
   found:add { "ok", "problem", ("%s: kernel %s of %s"):format(problem.name, problem.kernel,
     problem.source_path) }
-  local c = { problem = problem, device = o.device, found = found,
+  local c = { problem = problem, device = o.device, found = found, why = o.why,
     spec = gi.own.case(problem, o.seed, o.device) }
   local ok, why = xpcall(examine, trace.handler, c, o)
   if not ok and why ~= Stop then error(why, 0) end

@@ -150,10 +150,10 @@ local function load_lines(loop, names, factor)
   return lines
 end
 
--- Is there anything behind which a load could not go? Else unrolling does as much. What is written
--- in shared memory the compiler knows to be none of what is loaded from elsewhere.
-local function is_held(loop)
-  local held = false
+-- Is there anything behind which a load could not go? What is written in shared memory the compiler
+-- knows to be none of what is loaded from elsewhere.
+local function is_held(at)
+  local loop, held = at.loop, false
   for _, access in ipairs(loop.inside.accesses) do
     local d = access.base and loop.fn:declaration(access.base, access.token)
     held = held or access.write and not (d and #d.extents > 0)
@@ -162,7 +162,7 @@ local function is_held(loop)
     local inside = loop.body.first <= s.first and s.last <= loop.body.last
     held = held or inside and (s.kind == "if" or s.kind == "continue")
   end
-  return held
+  return held, "nothing holds its loads back, so that unrolling does as much"
 end
 
 local function early_loads(at)
@@ -176,7 +176,7 @@ return { name = "batch", where = "loops",
   doc = "The loads of several iterations before what these do.",
   args = { { "iterations", { 4, 8 }, from = 2, to = 32 },
            { "way", { false, "all" } } },
-  pays = function(at) return is_held(at.loop) end,
+  pays = is_held,
   needs = {
     { "loop", function(at) return iterations.tokens(at.loop, at[1], MOST_TOKENS) end,
       gives = "tokens" },

@@ -9,7 +9,8 @@
 --            what it found (not nil or false: yes), or false or nil and a sentence (else `says`).
 --            `gives` is the field of the place that has the answer. `promised`: nil is unknown, and
 --            the sentence becomes the change's promise; false refuses all the same
---   pays     function(at): is it worth to be proposed there? else wherever it can be made
+--   pays     function(at): is it worth to be proposed there? nil and a sentence where not. A gene
+--            may have it all the same
 --   becomes  function(at, e): writes the change by e (gilua.rewrite.edit) and returns what it does,
 --            in words, and a table of other fields of the change; nil and why it cannot be written
 --   launch   what becomes of the launch: "grid.$side/$1", with fields of the place and arguments
@@ -258,15 +259,16 @@ end
 local function fitting(record, at)
   local list, refused = {}, nil
   if not at.kernel:is_open(at.line, at.last) then return list, nil end
-  for _, args in ipairs(proposed(record, at)) do
-    local change, why = nil, no(at, "pays", "nothing would be gained")
-    if not record.pays or record.pays(at) then
-      change, why = made(record, at, M.read(record, args), args)
-    end
+  local pays, why_not = not record.pays, nil
+  if record.pays then pays, why_not = record.pays(at) end
+  if not pays then return list, no(at, "pays", why_not) end
+  local lists, none = proposed(record, at)
+  for _, args in ipairs(lists) do
+    local change, why = made(record, at, M.read(record, args), args)
     if change then list[#list + 1] = args end
     refused = refused or why
   end
-  return list, refused
+  return list, refused or none and no(at, "values", none)
 end
 
 local function found(record, kernel)
@@ -314,13 +316,25 @@ local function make_at(record, kernel, line)
   return nil, where.SETS.functions.none
 end
 
---- Returns why a rewriting is proposed at none of its places: { fact, line, says } for each place
---- where no arguments fit.
+-- The kernels that have no place of a set which every kernel may have one of.
+local function without(set, kernel)
+  local list, seen = {}, {}
+  for _, at in ipairs(where.places(kernel, set)) do seen[at.fn] = true end
+  for _, at in ipairs(where.places(kernel, "kernels")) do
+    if not seen[at.fn] then list[#list + 1] = no(at, where.SETS[set].fact, where.SETS[set].none) end
+  end
+  return list
+end
+
+--- Returns why a rewriting is not proposed: { fact, line, says } for each loop, function or kernel
+--- where no arguments fit; nothing of one that stands at names or statements.
 ---@param record table
 ---@param kernel table of kernel.read
 ---@return table[]
 function M.refusals(record, kernel)
-  local list = {}
+  local set = where.SETS[record.where]
+  if not set or set.is_part then return {} end
+  local list = set.fact and without(record.where, kernel) or {}
   for _, at in ipairs(where.places(kernel, record.where)) do
     local args, refused = fitting(record, at)
     if #args == 0 and refused then list[#list + 1] = refused end

@@ -69,7 +69,7 @@ end
 -- The parameters that a loop reads, of which values are known: { name, value }, by their names.
 local function known(at)
   local list, fn, ask = {}, at.fn, at.kernel.options.values
-  for name, value in pairs(ask and fits_twice(at) and ask(fn) or {}) do
+  for name, value in pairs(ask and ask(fn) or {}) do
     if effects.of(fn, at.loop.statement).reads[name] and parameter(fn, name) and value > 1
       and value <= MOST_VALUE then
       list[#list + 1] = { name, value }
@@ -87,12 +87,13 @@ local function arguments(list)
   return args
 end
 
--- All known values together, and each alone.
+-- All known values together, and each alone; a sentence where there is none.
 local function proposed(at)
-  local values = known(at)
+  local fits, why = fits_twice(at)
+  local values = fits and known(at) or {}
   local list = { #values > 0 and arguments(values) or nil }
   for _, one in ipairs(#values > 1 and values or {}) do list[#list + 1] = arguments { one } end
-  return list
+  return list, why or "no value of what it asks for is known to be the same in all launches"
 end
 
 -- What a gene's arguments say: parameters and their values in turn.

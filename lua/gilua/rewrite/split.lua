@@ -76,10 +76,10 @@ local function becomes(at, e)
     at[1] == 1 and "statement" or at[1] .. " statements")
 end
 
--- Each number of statements that leaves some behind it.
+-- Each number of statements that leaves some behind it; 1 where none does.
 local function numbers(at)
-  local list = {}
-  for i = 1, at.loop.body.kind == "block" and #at.loop.body.body - 1 or 0 do list[i] = i end
+  local list = { 1 }
+  for i = 2, at.loop.body.kind == "block" and #at.loop.body.body - 1 or 1 do list[i] = i end
   return list
 end
 

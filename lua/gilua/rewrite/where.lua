@@ -9,7 +9,8 @@
 --   statements    s
 --   arrays        d, name, sides: an array that is declared outside of functions
 --
--- A set is { none (why a line has no such place), each(kernel) }.
+-- A set is { none (why a line has no such place), each(kernel), is_part (there are many in a loop
+-- or a function), fact (which decides that a kernel has none) }.
 
 local threads = require "gilua.facts.threads"
 
@@ -74,9 +75,10 @@ M.SETS = {
   loops = { none = "no loop begins there", each = loops },
   functions = { none = "no function begins there", each = functions },
   kernels = { none = "no kernel begins there", each = kernels },
-  indices = { none = "no index that is computed from blockIdx is declared there", each = indices },
-  declarations = { none = "no such name is declared there", each = declarations },
-  statements = { none = "no statement begins there", each = statements },
+  indices = { none = "no index that is computed from blockIdx is declared there", each = indices,
+    fact = "threads" },
+  declarations = { none = "no such name is declared there", each = declarations, is_part = true },
+  statements = { none = "no statement begins there", each = statements, is_part = true },
 }
 
 --- Returns the places of a set, or those that a function finds, once for a source.

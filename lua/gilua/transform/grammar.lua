@@ -14,6 +14,7 @@ local kernels = require "gilua.transform.kernel"
 local opaque = require "gilua.facts.opaque"
 local launch = require "gilua.transform.launch"
 local lines = require "gilua.transform.lines"
+local rewrite = require "gilua.rewrite.rewrite"
 local transform = require "gilua.transform.transform"
 local watched = require "gilua.facts.watched"
 
@@ -377,6 +378,24 @@ function Grammar:transformations()
     end
   end
   return self.places
+end
+
+--- Why transformations are not proposed at the loops and kernels of the unmodified source, of those
+--- that are records: { name, line, fact (of gilua.facts), says }, by their lines.
+---@return table[]
+function Grammar:refusals()
+  local list, kernel = {}, analysis(self, pristine(self))
+  for i, kind in ipairs(transform.list()) do
+    for _, refused in ipairs(kind.record and rewrite.refusals(kind.record, kernel) or {}) do
+      list[#list + 1] = { name = kind.name, line = refused.line, fact = refused.fact,
+        says = refused.says, order = i }
+    end
+  end
+  table.sort(list, function(a, b)
+    if a.line ~= b.line then return a.line < b.line end
+    return a.order < b.order
+  end)
+  return list
 end
 
 -- The genes of a kind by their lines, in order.
