@@ -3,7 +3,7 @@
 --
 --   name     what genes call it; doc: one sentence for people
 --   where    a set of gilua.rewrite.where; or function(kernel), which returns such places
---   args     its arguments, in order, as M.read says; or none
+--   args     its arguments, in order, as gilua.rewrite.arguments says; or none
 --   needs    what must hold there, asked in order: { fact, ask, gives = name, says = sentence,
 --            promised = true }. `fact` is the file of gilua.facts that decides it. ask(at) returns
 --            what it found (not nil or false: yes), or false or nil and a sentence (else `says`).
@@ -30,94 +30,14 @@
 -- `twice`: its text has lines beside a copy of them; `alone`: it writes outside of functions.
 
 local apart = require "gilua.facts.apart"
+local arguments = require "gilua.rewrite.arguments"
 local edit = require "gilua.rewrite.edit"
 local loop_of = require "gilua.facts.loop"
 local where = require "gilua.rewrite.where"
 
 local M = {}
 
--- ---- arguments --------------------------------------------------------------------------------
-
--- The values of an argument that are proposed at a place; false: it is left out.
-local function values_of(arg, at)
-  if arg.of then return { at[arg.of] } end
-  return type(arg[2]) == "function" and arg[2](at) or arg[2]
-end
-
--- The lists of arguments that are proposed at a place.
-local function proposed(record, at)
-  if type(record.args) == "function" then return record.args(at) end
-  local lists = { {} }
-  for _, arg in ipairs(record.args or {}) do
-    local longer = {}
-    for _, list in ipairs(lists) do
-      for _, value in ipairs(values_of(arg, at)) do
-        local new = table.move(list, 1, #list, 1, {})
-        new[#new + 1] = value and tostring(value) or nil
-        longer[#longer + 1] = new
-      end
-    end
-    lists = longer
-  end
-  return lists
-end
-
--- How a gene is written: vector<LINE>(ELEMENTS,WAY), with elements 4 or 2 and way split or none.
-local function usage(record)
-  local names, says = {}, {}
-  for i, arg in ipairs(record.args or {}) do
-    local words = {}
-    names[i] = arg[1]:upper()
-    for _, value in ipairs(not arg.from and arg[2] or {}) do
-      words[#words + 1] = tostring(value or "none")
-    end
-    if arg.from then words[1] = ("%d to %d"):format(arg.from, arg.to) end
-    says[#says + 1] = words[1] and arg[1] .. " " .. table.concat(words, " or ")
-  end
-  local text = ("it is written %s<LINE>(%s)"):format(record.name, table.concat(names, ","))
-  return #says > 0 and text .. ", with " .. table.concat(says, " and ") or text
-end
-
--- What one argument means; nil where it is none of this kind.
-local function value_of(arg, text)
-  if arg.of then return text end
-  if arg.from then
-    local n = math.tointeger(tonumber(text))
-    return n and n >= arg.from and n <= arg.to and n or nil
-  end
-  for _, value in ipairs(arg[2]) do
-    local is_left_out = text == nil and (value == false or value == arg.default)
-    if is_left_out or value and tostring(value) == text then return value end
-  end
-end
-
---- Reads the arguments of a gene. One is { name, values }: of these, false or `default` where it is
---- left out; { name, values, from =, to = }: any whole number, these are proposed; { name, of =
---- field }: a field of the place. nil and how it is written, where they are others.
----@param record table
----@param args string[]
----@return table? values
----@return string? usage
-function M.read(record, args)
-  if record.read then return record.read(args) end
-  local list, known = {}, record.args or {}
-  for i, arg in ipairs(known) do
-    list[i] = value_of(arg, args[i])
-    if list[i] == nil then return nil, usage(record) end
-  end
-  if #args > #known then return nil, usage(record) end
-  return list
-end
-
 -- ---- one place --------------------------------------------------------------------------------
-
--- Is a place the one that its own arguments name?
-local function is_named(record, at)
-  for i, arg in ipairs(type(record.args) == "table" and record.args or {}) do
-    if arg.of and at[i] ~= at[arg.of] then return false end
-  end
-  return true
-end
 
 local function no(at, fact, says) return { fact = fact, line = at.line, says = says } end
 
@@ -150,7 +70,7 @@ end
 local function answered(record, at, values, names)
   local own = setmetatable(table.move(values, 1, #values, 1, { promises = {},
     names = names or at.kernel:names() }), { __index = at })
-  if not is_named(record, own) then return nil end
+  if not arguments.is_named(record, own) then return nil end
   if at.loop then note_loops(at) end
   local refused = refusal(record, own)
   if refused then return nil, refused end
@@ -262,9 +182,9 @@ local function fitting(record, at)
   local pays, why_not = not record.pays, nil
   if record.pays then pays, why_not = record.pays(at) end
   if not pays then return list, no(at, "pays", why_not) end
-  local lists, none = proposed(record, at)
+  local lists, none = arguments.proposed(record, at)
   for _, args in ipairs(lists) do
-    local change, why = made(record, at, M.read(record, args), args)
+    local change, why = made(record, at, arguments.read(record, args), args)
     if change then list[#list + 1] = args end
     refused = refused or why
   end
@@ -295,7 +215,7 @@ end
 -- The change that a gene means: at the first place of its line where it can be made; nil, why not
 -- at the first, and the refusal.
 local function make(record, kernel, line, args)
-  local values, why = M.read(record, args)
+  local values, why = arguments.read(record, args)
   if not values then return nil, why end
   local refused
   for _, at in ipairs(where.places(kernel, record.where)) do
