@@ -3,11 +3,11 @@
 package.path = "tests/lua/?.lua;lua/?.lua;lua/?/init.lua;" .. package.path
 local rewritten = require "rewritten"
 local tap = require "tap"
-local division = require "gilua.transform.division"
 local kernel = require "gilua.transform.kernel"
-local unsigned = require("gilua.transform.transform").find "unsigned"
+local transform = require "gilua.transform.transform"
 
-local divide, power = division[1], division[2]
+local divide, power = transform.find "divide", transform.find "power"
+local unsigned = transform.find "unsigned"
 
 local right, refused = rewritten.judge({ 1, 33, 300 })
 

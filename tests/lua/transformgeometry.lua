@@ -1193,7 +1193,7 @@ tap.case("x and y change places", function()
   right("a row along x", "axes", rows, 1, {}, { block = { 16, 4 } })
   local text = rewritten.text("axes", rows, 1)
   tap.has(text, "int row = blockIdx.y * blockDim.y + threadIdx.y;", "rows are along y")
-  local change = require("gilua.transform.axes").make(kernels.of_text(rows), 1, {})
+  local change = transform.find("axes").make(kernels.of_text(rows), 1, {})
   local turned = launch.changed({ grid = { 5, 1 }, block = { 16, 4 } }, change.launch)
   tap.is(table.concat(turned.grid, " ") .. ", " .. table.concat(turned.block, " "),
     "1 5 1, 4 16 1", "the launch is turned")

@@ -156,8 +156,7 @@ tap.case("sums that stay whole", function()
   for (int i = 0; i < n; i++) { float sum = 0.f; sum += a[i]; }]], 3, { "2" }, why)
 end)
 
-local nests = require "gilua.transform.nests"
-local fuse, unswitch = nests[1], nests[2]
+local fuse, unswitch = transform.find "fuse", transform.find "unswitch"
 local T = "  int t = blockIdx.x * blockDim.x + threadIdx.x;\n"
 
 tap.case("loops that become one", function()

@@ -26,7 +26,7 @@ local settings = require "gilua.base.settings"
 local slice = require "gilua.new.slice"
 local tablecase = require "gilua.problem.tablecase"
 local textfile = require "gilua.base.textfile"
-local warp_barrier = require "gilua.transform.warp_barrier"
+local warp_barrier = require "gilua.rewrite.warp_barrier"
 
 local M = {}
 

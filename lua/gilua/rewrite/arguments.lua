@@ -1,9 +1,9 @@
 --- arguments: what stands between the brackets of a rewriting's gene, by its record's `args`.
 --
 -- A list of arguments, each { name, values }: one of these, false or `default` where it is left
--- out; { name, values, from =, to = }: any whole number between, these are proposed; or { name, of =
--- field }: a field of the place. Or function(at), which returns lists of texts, with `read` of the
--- record, which makes values of them.
+-- out; { name, values, from =, to = }: any whole number between, these are proposed; or { name,
+-- of = field }: a field of the place, false where it is left out. Or function(at), which returns
+-- lists of texts, with `read` of the record, which makes values of them.
 
 local M = {}
 
@@ -54,7 +54,7 @@ end
 
 -- What one argument means; nil where it is none of this kind.
 local function value_of(arg, text)
-  if arg.of then return text end
+  if arg.of then return text or false end
   if arg.from then
     local n = math.tointeger(tonumber(text))
     return n and n >= arg.from and n <= arg.to and n or nil

@@ -3,7 +3,7 @@
 -- where     loops
 -- needs     effects, loop, certain
 -- becomes   a loop that asks for several elements at once, and the loop as it was from there
--- promises  apart, certain
+-- promises  certain
 --
 --   for (; k + 3 < n; k += 4)
 --     if ((a[k] > x) | (a[k + 1] > x) | (a[k + 2] > x) | (a[k + 3] > x)) break;

@@ -43,12 +43,13 @@ local M = {}
 
 -- Modules of those that come with gilua: one each, or a list; records stand in the room rewrite.
 local OWN = [[
-  axes widen rewrite.coarsen merge rewrite.grid_stride grid_size warp_row subwarp rewrite.unroll
-  rewrite.split_accumulator rewrite.keep rewrite.carry rewrite.hoist rewrite.specialise
-  rewrite.vector rewrite.batch rewrite.search rewrite.prefetch rewrite.reuse stage shuffle
-  transpose float rewrite.narrow rewrite.unsigned division remainder transplant nests
-  rewrite.split sections fuse_kernels atomics warps warp_loop warp_barrier barriers
-  rewrite.private rewrite.pad rewrite.constant
+  rewrite.axes widen rewrite.coarsen merge rewrite.grid_stride grid_size warp_row subwarp
+  rewrite.unroll rewrite.split_accumulator rewrite.keep rewrite.carry rewrite.hoist
+  rewrite.specialise rewrite.vector rewrite.batch rewrite.search rewrite.prefetch rewrite.reuse
+  stage shuffle transpose float rewrite.narrow rewrite.unsigned rewrite.divide rewrite.power
+  remainder transplant rewrite.fuse rewrite.unswitch rewrite.split sections fuse_kernels atomics
+  warps warp_loop rewrite.warp_barrier rewrite.barriers rewrite.private rewrite.pad
+  rewrite.constant
 ]]
 
 -- What each is made against: too many instructions, too few at a time, too many bytes.

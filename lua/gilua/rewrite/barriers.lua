@@ -1,25 +1,27 @@
--- barriers: those that part nothing are gone, all of a function at once: what threads do before one
--- and behind it, up to the next ones, is done to different elements, or by each thread to its own.
+--- barriers: elimination of redundant barriers
+--
+-- where     functions
+-- needs     apart
+-- becomes   it without the barriers that part nothing, all at once
+-- promises  apart
 --
 --   low[t] = least;          low[t] = least;
 --   __syncthreads();         high[t] = most;
 --   high[t] = most;          __syncthreads();
 --   __syncthreads();
 --
--- What is loaded behind a barrier waits for what was loaded before it; without, all is under way at
--- once. An element is a thread's own where its indices are the same words before and behind, and
--- depend on the thread; that no two threads have the same is what the checked run sees. Answers say
--- nothing of it (no `judged`): that nobody notices the loss of such a barrier is why it can go.
+-- What threads do before one and behind it, up to the next ones, is done to different elements, or
+-- by each thread to its own. What is loaded behind a barrier waits for what was loaded before it;
+-- without, all is under way at once. An element is a thread's own where its indices are the same
+-- words before and behind, and depend on the thread; that no two threads have the same is what the
+-- checked run sees. Answers say nothing of it (no `judged`): that nobody notices the loss of such a
+-- barrier is why it can go.
 
 local affine = require "gilua.source.affine"
 local apart = require "gilua.facts.apart"
-local edit = require "gilua.rewrite.edit"
 local effects = require "gilua.facts.effects"
 local statement = require "gilua.source.statement"
 local threads = require "gilua.facts.threads"
-
-local M = { name = "barriers", apart = true,
-  doc = "Barriers that part nothing, gone." }
 
 --------------------------------------------------------------------------------------------------
 -- Accesses
@@ -289,32 +291,23 @@ local function idle(fn)
 end
 
 --------------------------------------------------------------------------------------------------
--- The transformation
+-- The record
 
-function M.find(kernel)
-  local list = {}
-  for _, fn in ipairs(kernel.functions) do
-    if kernel:is_open(fn.line, fn.last_line) and #idle(fn) > 0 then
-      list[#list + 1] = { line = fn.line, args = {} }
-    end
-  end
-  return list
+local function some_idle(at)
+  local list = idle(at.fn)
+  return #list > 0 and list or nil
 end
 
-function M.make(kernel, line)
-  for _, fn in ipairs(kernel.functions) do
-    if fn.line == line then
-      local list, e, lines = idle(fn), edit.new(kernel), {}
-      if #list == 0 then return nil, "each of its barriers parts something" end
-      for i, s in ipairs(list) do
-        e:remove(s.first, s.last)
-        lines[i] = kernel:line_of(s.first)
-      end
-      return { edits = e:lines(), says = ("nothing waits at line%s %s"):format(
-        #list > 1 and "s" or "", table.concat(lines, ", ")) }
+return { name = "barriers", where = "functions",
+  doc = "Barriers that part nothing, gone.",
+  needs = { { "apart", some_idle, gives = "idle", says = "each of its barriers parts something" } },
+  becomes = function(at, e)
+    local lines = {}
+    for i, s in ipairs(at.idle) do
+      e:remove(s.first, s.last)
+      lines[i] = at.kernel:line_of(s.first)
     end
-  end
-  return nil, "no function begins there"
-end
-
-return M
+    return ("nothing waits at line%s %s"):format(#lines > 1 and "s" or "",
+      table.concat(lines, ", "))
+  end,
+}
