@@ -3,9 +3,11 @@
 
 package.path = "tests/lua/?.lua;lua/?.lua;lua/?/init.lua;" .. package.path
 local kernels = require "gilua.transform.kernel"
-local remainder = require "gilua.transform.remainder"
 local rewritten = require "rewritten"
 local tap = require "tap"
+local transform = require "gilua.transform.transform"
+
+local remainder = transform.find "remainder"
 
 local right, refused = rewritten.judge { 0, 1, 7, 33, 61, 1000 }
 

@@ -3,11 +3,12 @@
 package.path = "tests/lua/?.lua;lua/?.lua;lua/?/init.lua;" .. package.path
 local rewritten = require "rewritten"
 local tap = require "tap"
-local atomics = require "gilua.transform.atomics"
+local transform = require "gilua.transform.transform"
 local kernels = require "gilua.transform.kernel"
 local warps = require "gilua.transform.warps"
 
-local warp_atomic, block_atomic, tree = atomics[1], atomics[2], warps[1]
+local warp_atomic, block_atomic = transform.find "warp_atomic", transform.find "block_atomic"
+local tree = warps[1]
 
 local right, refused = rewritten.judge({ 0, 1, 33, 300 })
 

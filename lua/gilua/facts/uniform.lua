@@ -7,6 +7,7 @@
 -- what is loaded, but for elements that nothing writes at a place that does not vary. Scalar
 -- parameters, blockIdx, constants do not. In a function with a `goto` nothing is known.
 
+local apart = require "gilua.facts.apart"
 local effects = require "gilua.facts.effects"
 local single_exit = require "gilua.facts.single_exit"
 local statement = require "gilua.source.statement"
@@ -96,27 +97,23 @@ end
 
 local MOST_PASSES = 20
 
+local function find_varying(fn, without)
+  local all, varying = fn.body and effects.of(fn, fn.body), {}
+  if not all or fn.kind ~= "kernel" or all["goto"] or all.label then return nil end
+  for name in pairs(fn.addressed) do varying[name] = true end
+  for _ = 1, MOST_PASSES do
+    if not pass(fn, fn.body, varying, false, without) then return varying end
+  end
+end
+
 --- The names of a function's variables that may differ between threads; nil where that is not
 --- known.
 ---@param fn table of kernel.read
 ---@param without? table a statement: before it is done for the first time
 ---@return table<string, true>?
 function M.varying(fn, without)
-  local known, key = fn.varying or {}, without or fn
-  fn.varying = known
-  if known[key] ~= nil then return known[key] or nil end
-  known[key] = false
-  local varying = {}
-  local all = fn.body and effects.of(fn, fn.body)
-  if not all or fn.kind ~= "kernel" or all["goto"] or all.label then return nil end
-  for name in pairs(fn.addressed) do varying[name] = true end
-  for _ = 1, MOST_PASSES do
-    if not pass(fn, fn.body, varying, false, without) then
-      known[key] = varying
-      return varying
-    end
-  end
-  return nil
+  fn.varying = fn.varying or {}
+  return apart.kept(fn.varying, without or fn, find_varying, fn, without)
 end
 
 --- Has a tree the same value in all threads of a block? true; nil and the sentence.

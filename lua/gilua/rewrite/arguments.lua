@@ -81,8 +81,10 @@ function M.read(record, args)
   return list
 end
 
---- Is a place the one that the arguments name which are the place's own?
+--- Is a place the one that its arguments name: by the place's own, or by the first of those that
+--- the record reads itself, which is the field that `named` of the record says?
 function M.is_named(record, at)
+  if record.named then return at[1] == at[record.named] end
   for i, arg in ipairs(type(record.args) == "table" and record.args or {}) do
     if arg.of and at[i] ~= at[arg.of] then return false end
   end

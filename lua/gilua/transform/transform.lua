@@ -46,10 +46,10 @@ local OWN = [[
   rewrite.axes widen rewrite.coarsen merge rewrite.grid_stride grid_size warp_row subwarp
   rewrite.unroll rewrite.split_accumulator rewrite.keep rewrite.carry rewrite.hoist
   rewrite.specialise rewrite.vector rewrite.batch rewrite.search rewrite.prefetch rewrite.reuse
-  stage shuffle transpose float rewrite.narrow rewrite.unsigned rewrite.divide rewrite.power
-  remainder transplant rewrite.fuse rewrite.unswitch rewrite.split sections fuse_kernels atomics
-  warps warp_loop rewrite.warp_barrier rewrite.barriers rewrite.private rewrite.pad
-  rewrite.constant
+  stage shuffle transpose rewrite.float rewrite.narrow rewrite.unsigned rewrite.divide
+  rewrite.power rewrite.remainder transplant rewrite.fuse rewrite.unswitch rewrite.split
+  sections fuse_kernels rewrite.warp_atomic rewrite.block_atomic warps warp_loop
+  rewrite.warp_barrier rewrite.barriers rewrite.private rewrite.pad rewrite.constant
 ]]
 
 -- What each is made against: too many instructions, too few at a time, too many bytes.

@@ -1,4 +1,9 @@
---- float: what a function calculates in double precision it calculates in single precision.
+--- float: precision demotion
+--
+-- where     functions and doubles
+-- needs     memory_of
+-- becomes   what it calculates in double precision, in single precision
+-- promises  numbers
 --
 -- Variables, casts, literals and functions of mathematics become those of float; what comes from
 -- arrays and parameters of double is rounded where it is read. Signatures of kernels and all
@@ -8,7 +13,6 @@
 -- With the argument `all`, the functions that it calls become float too, and with a name only that
 -- variable, in what is assigned to it.
 
-local edit = require "gilua.rewrite.edit"
 local effects = require "gilua.facts.effects"
 local expression = require "gilua.source.expression"
 local memory_of = require "gilua.facts.memory_of"
@@ -157,7 +161,7 @@ local function signature(c, fn)
   end
 end
 
--- Why a function cannot be float: it hands on where a double lies.
+-- Why a function cannot be float: it hands on where a double lies; nil where it can.
 local function refusal(fn, only)
   if not fn.body then return "its text is not understood" end
   for _, s in ipairs(fn.statements) do
@@ -197,73 +201,57 @@ local function with_called(fn, list, seen)
   return list
 end
 
-local function is_open(kernel, fn) return kernel:is_open(fn.line, fn.last_line) end
-
-local function function_at(kernel, line)
-  for _, fn in ipairs(kernel.functions) do
-    if fn.line == line then return fn end
-  end
+-- The declaration of one double that a statement is.
+local function is_one_double(s)
+  local d = s.kind == "declaration" and s.declared[1]
+  return d and #s.declared == 1 and d.type == "double" and d.pointer == 0 and not d.reference
 end
 
--- The declaration of one double on a line.
-local function variable_at(kernel, line, name)
-  local s, fn = kernel:statement_at(line, function(s)
-    return s.kind == "declaration" and s.declared[1].name == name
-  end)
-  local d = s and s.declared[1]
-  if d and #s.declared == 1 and d.type == "double" and d.pointer == 0 and not d.reference then
-    return d, fn
-  end
-end
-
-local M = { name = "float", judged = true, promise = "single precision will do",
-  doc = "What a function or a variable holds in double precision, in single precision." }
-
-local function try(kernel, functions, only)
-  local e, n = edit.new(kernel), 0
-  for _, fn in ipairs(functions) do
-    local why = refusal(fn, only)
-    if why then return nil, why end
-    if not is_open(kernel, fn) then return nil, fn.name .. " is not open" end
-    n = n + convert(e, fn, only)
-  end
-  if n == 0 then return nil, "nothing there is double" end
-  local edits = e:lines()
-  return edits, edits == nil and "two changes overlap" or nil
-end
-
-function M.find(kernel)
+-- Each function, it and those that it calls, each double of it.
+local function places(kernel)
   local list = {}
   for _, fn in ipairs(kernel.functions) do
-    local functions = with_called(fn, {}, {})
-    if try(kernel, { fn }) then list[#list + 1] = { line = fn.line, args = {} } end
-    if #functions > 1 and fn.kind == "kernel" and try(kernel, functions) then
-      list[#list + 1] = { line = fn.line, args = { "all" } }
+    local functions, seen = with_called(fn, {}, {}), {}
+    local function add(line, last, way, which)
+      list[#list + 1] = { fn = fn, line = line, last = last, way = way, functions = which }
+    end
+    add(fn.line, fn.last_line, false, { fn })
+    if #functions > 1 and fn.kind == "kernel" then
+      add(fn.line, fn.last_line, "all", functions)
     end
     for _, s in ipairs(fn.statements) do
-      local d = s.kind == "declaration" and s.declared[1]
-      local line = d and kernel:line_of(s.first)
-      if d and variable_at(kernel, line, d.name) and try(kernel, { fn }, d.name) then
-        list[#list + 1] = { line = line, args = { d.name } }
+      local line, name = kernel:line_of(s.first), is_one_double(s) and s.declared[1].name
+      if name and not seen[line .. name] then
+        seen[line .. name] = true
+        add(line, kernel:line_of(s.last), name, { fn })
       end
     end
   end
   return list
 end
 
-function M.make(kernel, line, args)
-  local name = args[1]
-  local fn, only = function_at(kernel, line), nil
-  if name and name ~= "all" then
-    only, fn = variable_at(kernel, line, name)
-    if not only then return nil, ("no double %s is declared there"):format(name) end
-    only = name
+local function only_of(at) return at.way and at.way ~= "all" and at.way or nil end
+
+-- Does no function hand on where a double lies?
+local function hands_on_none(at)
+  for _, fn in ipairs(at.functions) do
+    local why = refusal(fn, only_of(at))
+    if why then return nil, why end
+    if not at.kernel:is_open(fn.line, fn.last_line) then return nil, fn.name .. " is not open" end
   end
-  if not fn then return nil, "no function begins there" end
-  local edits, why = try(kernel, name == "all" and with_called(fn, {}, {}) or { fn }, only)
-  if not edits then return nil, why end
-  return { edits = edits, says = only and ("%s is held in single precision"):format(only)
-    or ("%s calculates in single precision"):format(fn.name) }
+  return true
 end
 
-return M
+return { name = "float", where = places, set = "functions and doubles", judged = true,
+  promise = "single precision will do", none = "no function begins there, and no such double",
+  doc = "What a function or a variable holds in double precision, in single precision.",
+  args = { { "variable", of = "way" } },
+  needs = { { "memory_of", hands_on_none } },
+  becomes = function(at, e)
+    local n, only = 0, only_of(at)
+    for _, fn in ipairs(at.functions) do n = n + convert(e, fn, only) end
+    if n == 0 then return nil, "nothing there is double" end
+    return only and ("%s is held in single precision"):format(only)
+      or ("%s calculates in single precision"):format(at.fn.name)
+  end,
+}

@@ -1,5 +1,11 @@
---- remainder: quotients and remainders of a loop's variable, of which a GPU has no instruction, as
--- counters that the loop carries along.
+--- remainder: strength reduction of remainders (induction variables)
+--
+-- where     loops
+-- needs     loop, signs, types, uniform
+-- becomes   quotients and remainders of its variable, as counters that it carries along
+-- promises  apart
+--
+-- A GPU has no instruction for either.
 --
 --   for (int i = threadIdx.x; i < rows * 33; i += blockDim.x)
 --     tile[i / 33][i % 33] = a[i];
@@ -18,7 +24,6 @@
 -- for one that nobody wrote.
 
 local affine = require "gilua.source.affine"
-local edit = require "gilua.rewrite.edit"
 local effects = require "gilua.facts.effects"
 local expression = require "gilua.source.expression"
 local loop_of = require "gilua.facts.loop"
@@ -61,24 +66,28 @@ end
 
 -- ---- counters ---------------------------------------------------------------------------------
 
-local function unfit(loop)
-  local fn = loop.fn
+local function counts_up(at)
+  local loop = at.loop
   if not loop.counted or loop.sign < 0 or not loop.relation:find "^<" then
-    return "it does not count upwards to its bound"
+    return nil, "it does not count upwards to its bound"
   elseif not loop.invariant or loop.writes_variable or loop.opaque
     or loop.inside.declares[loop.variable] then
-    return "its variable, its bound or its step change within"
+    return nil, "its variable, its bound or its step change within"
   elseif loop.continues or loop.inside.conditional or not loop.balanced or loop.inside.label
     or loop.inside["goto"] then
-    return "it has a continue, a goto or an #if"
+    return nil, "it has a continue, a goto or an #if"
   end
+  return true
+end
+
+-- Is the loop's variable never below zero?
+local function is_small(at)
+  local loop, fn = at.loop, at.fn
   local type = types.plain(loop.type or "")
   local start = loop.start and effects.of(fn, loop.start)
-  if not signs.WHOLE[type] or not start or start.opaque or next(start.writes) or start.warp
-    or not signs.is_small(fn, loop.by)
-    or not (type:find "^unsigned" or signs.is_small(fn, loop.start)) then
-    return "its variable may be below zero"
-  end
+  return signs.WHOLE[type] and start and not start.opaque and not next(start.writes)
+    and not start.warp and signs.is_small(fn, loop.by)
+    and (type:find "^unsigned" ~= nil or signs.is_small(fn, loop.start))
 end
 
 -- Is a tree the loop's variable, or it and something small that stays the same?
@@ -99,8 +108,8 @@ local function stays(loop, node)
 end
 
 -- What a loop divides of its variable: { node, a, n, type, nodes }, as they stand.
-local function divided(loop)
-  local fn, list, by_text = loop.fn, {}, {}
+local function divided(at)
+  local loop, fn, list, by_text = at.loop, at.fn, {}, {}
   each_tree(loop.body, function(tree)
     expression.walk(tree, function(node)
       if not is_division(fn, node) or not is_of_variable(loop, node.a) or not stays(loop, node.b)
@@ -116,7 +125,7 @@ local function divided(loop)
       table.insert(by_text[key].nodes, node)
     end)
   end)
-  return list
+  return #list > 0 and list or nil
 end
 
 -- What a counter begins with: the divided sum with the loop's start in the variable's place.
@@ -201,32 +210,33 @@ local function changes(loop, list, update)
   return all
 end
 
--- Why a loop cannot be there twice; nil where it can.
-local function unfit_twice(loop, list)
-  local fn, s = loop.fn, loop.statement
-  if s.last - s.first > MOST_TOKENS then return "it is too long to be there twice" end
+-- Can a loop be there twice, where that is asked?
+local function fits_twice(at, asks)
+  local fn, loop, s = at.fn, at.loop, at.loop.statement
+  if s.last - s.first > MOST_TOKENS then return nil, "it is too long to be there twice" end
   for _, d in pairs(loop.inside.declares) do
-    if d.shared or d.extern or d.static then return "it declares shared memory" end
+    if d.shared or d.extern or d.static then return nil, "it declares shared memory" end
   end
-  if not loop.barrier and not loop.warp then return nil end
-  for _, one in ipairs(list) do
+  for _, one in ipairs((loop.barrier or loop.warp) and at.divided or {}) do
     if not signs.is_above_zero(fn, one.n) and not uniform.of(fn, one.n) then
-      return "threads wait for each other in it, and may divide by different numbers"
+      return nil, "threads wait for each other in it, and may divide by different numbers"
     end
   end
+  return asks
 end
 
 -- What is asked before the loop: that divisors of which the words tell no sign are above zero.
-local function questions(loop, list)
+local function questions(at)
   local asks, seen = {}, {}
-  for _, one in ipairs(list) do
-    local text = loop.fn.kernel:operand(one.n)
-    if not signs.is_above_zero(loop.fn, one.n) and not seen[text] then
+  for _, one in ipairs(at.divided) do
+    local text = at.kernel:operand(one.n)
+    if not signs.is_above_zero(at.fn, one.n) and not seen[text] then
       seen[text] = true
       asks[#asks + 1] = text .. " > 0"
     end
   end
-  return asks
+  if #asks == 0 then return asks end
+  return fits_twice(at, asks)
 end
 
 -- The loop as it is, behind one with counters for which a question holds.
@@ -242,55 +252,32 @@ local function put_twice(e, loop, before, all, asks)
   e:around(s, lines, { "}" })
   e:before(first, LEVEL)
   if first ~= s.first then e:before(s.first, LEVEL) end
+  e.twice = true
   return e:deepen(s.first, s.last, LEVEL)
 end
 
-local function carry_plan(loop)
-  local why = unfit(loop)
-  if why then return nil, why end
-  local list = divided(loop)
-  if #list == 0 then return nil, "it divides its variable by nothing that stays the same" end
-  local asks = questions(loop, list)
-  why = #asks > 0 and unfit_twice(loop, list) or nil
-  if why then return nil, why end
-  return { list = list, asks = asks }
-end
-
-local function carried(loop)
-  local plan, why = carry_plan(loop)
-  if not plan then return nil, why end
-  local e, before, update, named = edit.new(loop.fn.kernel), {}, {}, loop.fn.kernel:names()
-  for _, one in ipairs(plan.list) do add_counters(loop, one, before, update, named) end
-  local all, deeper = changes(loop, plan.list, update), nil
-  if #plan.asks > 0 then
-    deeper = put_twice(e, loop, before, all, plan.asks)
+local function becomes(at, e)
+  local loop, before, update, deeper = at.loop, {}, {}, nil
+  for _, one in ipairs(at.divided) do add_counters(loop, one, before, update, at.names) end
+  local all = changes(loop, at.divided, update)
+  if #at.asks > 0 then
+    deeper = put_twice(e, loop, before, all, at.asks)
   else
     for _, change in ipairs(all) do e:replace(change[1], change[2], change[3]) end
     e:around(loop.statement, before)
   end
-  local edits = e:lines()
-  if not edits then return nil, "two changes overlap" end
-  return { edits = edits, indent = deeper and { deeper },
-    says = ("the loop at line %d counts %s in place of dividing"):format(loop.line,
-      loop.fn.kernel:plain(plan.list[1].node)) }
+  return ("the loop at line %d counts %s in place of dividing"):format(at.line,
+    at.kernel:plain(at.divided[1].node)), { indent = deeper and { deeper } }
 end
 
--- ---- the kind ---------------------------------------------------------------------------------
-
-local M = { name = "remainder", twice = true,
-  doc = "A loop's quotients and remainders by counters that it carries along." }
-
-function M.find(kernel)
-  local list = {}
-  for _, loop in ipairs(kernel:open_loops()) do
-    if carry_plan(loop) then list[#list + 1] = { line = loop.line, args = {} } end
-  end
-  return list
-end
-
-function M.make(kernel, line, args)
-  if args[1] then return nil, "it is written remainder<LINE>()" end
-  return kernel:first_loop(line, carried)
-end
-
-return M
+return { name = "remainder", where = "loops",
+  doc = "A loop's quotients and remainders by counters that it carries along.",
+  needs = {
+    { "loop", counts_up },
+    { "signs", is_small, says = "its variable may be below zero" },
+    { "types", divided, gives = "divided",
+      says = "it divides its variable by nothing that stays the same" },
+    { "uniform", questions, gives = "asks" },
+  },
+  becomes = becomes,
+}
