@@ -516,7 +516,7 @@ local INTS = { type = "i32" }
 
 tap.case("more blocks for loops by the grid's width", function()
   tap.is(rewritten.found("grid_size", striding(HEAD)), "4(2) 4(4) 4(8) 4(16)", "proposed")
-  local change = require "gilua.transform.grid_size".make(kernels.of_text(striding(HEAD)), 4,
+  local change = transform.find("grid_size").make(kernels.of_text(striding(HEAD)), 4,
     { "8" })
   tap.is(change.launch, "grid.x*8", "the launch")
   right("a sum of all", "grid_size", striding(HEAD, "    atomicAdd(&out[n + 1], s);"), 4, { "4" },
@@ -531,7 +531,7 @@ tap.case("more blocks for loops by the grid's width", function()
     .. LOOP .. "s += a[i];\n    atomicAdd(out, s);"), 4, { "2" }, "counts, outside of the loop")
   local function promised(body)
     local source = rewritten.source("    float s = 0;\n" .. LOOP .. body)
-    return require("gilua.transform.grid_size").make(kernels.of_text(source), 4, { "2" }).promise
+    return transform.find("grid_size").make(kernels.of_text(source), 4, { "2" }).promise
   end
   tap.is(promised "{ s += a[i]; out[i] = s; }",
     "no iteration of the loop at line 4 asks for `s` of another", "a sum as it stands is a promise")

@@ -20,11 +20,15 @@ return {
     .. "tests/lua/transform.lua tests/lua/transformarithmetic.lua "
     .. "tests/lua/transformremainder.lua tests/lua/proposals.lua" },
   { file = "lua/gilua/facts/accumulators.lua", tests = TRANSFORM },
+  { file = "lua/gilua/facts/added.lua", tests = TRANSFORM },
+  { file = "lua/gilua/facts/kept.lua", tests = TRANSFORM },
   { file = "lua/gilua/facts/order.lua", tests = TRANSFORM },
   { file = "lua/gilua/facts/ranges.lua", tests = TRANSFORM },
   { file = "lua/gilua/facts/sides.lua", tests = TRANSFORM },
   { file = "lua/gilua/facts/signs.lua", tests = TRANSFORM },
-  { file = "lua/gilua/facts/threads.lua", tests = TRANSFORM },
+  { file = "lua/gilua/facts/strided.lua", tests = "tests/lua/transformgeometry.lua" },
+  { file = "lua/gilua/facts/threads.lua", tests = TRANSFORM
+    .. " tests/lua/transformgeometry.lua" },
   { file = "lua/gilua/facts/watched.lua", tests = "tests/lua/facts_watched.lua" },
   { file = "lua/gilua/rewrite/.*%.lua", tests = TRANSFORM .. " tests/lua/transformgeometry.lua "
     .. "tests/lua/rewrite.lua" },

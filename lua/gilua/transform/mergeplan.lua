@@ -4,9 +4,9 @@
 
 local blockwise = require "gilua.facts.blockwise"
 local effects = require "gilua.facts.effects"
-local grid_size = require "gilua.transform.grid_size"
 local mergeguards = require "gilua.transform.mergeguards"
 local statement = require "gilua.source.statement"
+local strided = require "gilua.facts.strided"
 local teams = require "gilua.transform.teams"
 local threads = require "gilua.facts.threads"
 
@@ -458,7 +458,7 @@ function M.of(fn, merged, side, team, is_plain)
   if name then return nil, ("%s goes on from one %s to the next"):format(name, what.one) end
   plan.spread, why = spread(plan)
   if not plan.spread then return nil, why end
-  plan.is_bounded = what == WHAT.blocks and (grid_size.takes_any(fn, side)
+  plan.is_bounded = what == WHAT.blocks and (strided.takes_any(fn, side)
     or mergeguards.is_bounded(known, guard) and is_only_numbered(fn, side))
   return plan
 end

@@ -6,8 +6,8 @@ local edit = require "gilua.rewrite.edit"
 local effects = require "gilua.facts.effects"
 local registers = require "gilua.transform.registers"
 local rowloops = require "gilua.transform.rowloops"
-local together = require "gilua.transform.lanes"
 local threads = require "gilua.facts.threads"
+local together = require "gilua.transform.lanes"
 
 local LANES = { "32", "16", "8", "4" }
 

@@ -1,9 +1,11 @@
--- grid_size: a kernel whose loops go over all items by the grid's width, launched with more blocks:
+--- strided: do loops of a kernel go over all items by the grid's width, so that any number of
+-- blocks is right?
 --
 --   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
 --
--- Any number of blocks is right there, and the host often launches too few to fill the GPU. The
--- source stays as it is; the launch changes.
+-- Yes where nothing else tells of blocks or the grid, nothing is written or counted besides, and no
+-- loop is left before its end. Where an iteration may ask for another's value the answer carries
+-- what has to be promised (carried).
 
 local affine = require "gilua.source.affine"
 local carried = require "gilua.facts.carried"
@@ -11,9 +13,9 @@ local effects = require "gilua.facts.effects"
 local nothing = require "gilua.facts.nothing"
 local threads = require "gilua.facts.threads"
 
+local M = {}
+
 local OF_GRID = { blockIdx = true, gridDim = true }
-local TIMES = { "2", "4", "8", "16" }
-local MOST_TIMES = 1024
 local MOST_STEPS = 6 -- from a name to what it was made of
 
 --------------------------------------------------------------------------------------------------
@@ -165,9 +167,14 @@ local function counts_blocks(fn, loops, side)
   end
 end
 
--- The loops of a kernel that go over all items along a side; nil and why another number of blocks
--- would not do; what has to be promised.
-local function strided(fn, side)
+--- Returns the loops of a kernel that go over all items along a side; nil and why another number of
+--- blocks would not do; and what has to be promised.
+---@param fn table of kernel.read
+---@param side string
+---@return table[]? loops statements
+---@return string? why
+---@return string? promise
+function M.of(fn, side)
   local uses = threads.uses(fn)
   local why = threads.hidden(fn, OF_GRID) or uses.whole and uses.whole .. " is used as a whole"
     or uses.grid and "it uses " .. uses.grid
@@ -196,58 +203,13 @@ local function strided(fn, side)
   return loops, nil, promise
 end
 
---------------------------------------------------------------------------------------------------
-
--- The side along which a loop on a line goes over all items; nil and why there is none; what has
--- to be promised.
-local function at(kernel, line)
-  local why
-  for _, fn in ipairs(kernel.functions) do
-    for _, side in ipairs(fn.is_entry and fn.body and threads.SIDES or {}) do
-      if #threads.uses(fn).gridDim[side] > 0 and fn.line <= line and line <= fn.last_line then
-        local loops, reason, promise = strided(fn, side)
-        for _, s in ipairs(loops or {}) do
-          if kernel:line_of(s.first) == line then return side, nil, promise end
-        end
-        why = why or reason
-      end
-    end
-  end
-  return nil, why or "no loop there goes on by the grid's width"
-end
-
-local function find(kernel)
-  local list = {}
-  for _, fn in ipairs(kernel.functions) do
-    for _, side in ipairs(fn.is_entry and fn.body and threads.SIDES or {}) do
-      local loops = #threads.uses(fn).gridDim[side] > 0 and strided(fn, side)
-      for _, times in ipairs(loops and TIMES or {}) do
-        list[#list + 1] = { line = kernel:line_of(loops[1].first), args = { times } }
-      end
-    end
-  end
-  return list
-end
-
-local function make(kernel, line, args)
-  local times = math.tointeger(tonumber(args[1]))
-  if not times or times < 2 or times > MOST_TIMES or args[2] then
-    return nil, ("it is written grid_size<LINE>(TIMES), with 2 to %d times"):format(MOST_TIMES)
-  end
-  local side, why, promise = at(kernel, line)
-  if not side then return nil, why end
-  return { edits = {}, promise = promise, launch = ("grid.%s*%d"):format(side, times),
-    says = "the loop goes over all items with any number of blocks" }
-end
-
 --- Is any number of blocks along a side right, for its loops go over all items?
 ---@param fn table of kernel.read
 ---@param side string
 ---@return boolean
-local function takes_any(fn, side)
-  local loops, _, promise = strided(fn, side)
+function M.takes_any(fn, side)
+  local loops, _, promise = M.of(fn, side)
   return #threads.uses(fn).gridDim[side] > 0 and loops ~= nil and not promise
 end
 
-return { name = "grid_size", first = true, find = find, make = make, takes_any = takes_any,
-  doc = "More blocks for a loop that goes over all items by the grid's width." }
+return M
