@@ -3,17 +3,22 @@
 -- More threads or blocks that share such loops are right only if one without a share adds nothing:
 -- `float s = 0; for (…) s += a[i]; atomicAdd(y, s);`. Yes where all that the value is made of
 -- outside of the loops begins with 0 and has only such values added: variables, shared arrays, what
--- lanes tell each other. What is done in the loops is not looked at. Anything else is unknown.
+-- lanes tell each other. A product is 0 where what 0 is multiplied by is no infinity and no NaN.
+-- What is done in the loops is not looked at. Anything else is unknown.
 
 local effects = require "gilua.facts.effects"
 local expression = require "gilua.source.expression"
+local sides = require "gilua.facts.sides"
+local signs = require "gilua.facts.signs"
 local statement = require "gilua.source.statement"
+local types = require "gilua.facts.types"
 
 local M = {}
 
 local MOST_DEPTH = 4 -- of functions that call each other
+local MOST_STEPS = 6 -- from a name to what it was made of
 
-local is_zero, is_returned, keeps
+local is_zero, is_returned, keeps, is_finite
 
 local function of_literal(node)
   local digits = node.text:match "^[%d.]+"
@@ -39,7 +44,9 @@ local ZERO = {
   choice = function(known, node) return is_zero(known, node.a) and is_zero(known, node.b) end,
   binary = function(known, node)
     local one, other = is_zero(known, node.a), is_zero(known, node.b)
-    if node.op == "*" then return one or other end
+    if node.op == "*" then
+      return one and is_finite(known, node.b) or other and is_finite(known, node.a)
+    end
     return (node.op == "+" or node.op == "-") and one and other
   end,
   call = function(known, node)
@@ -50,6 +57,20 @@ local ZERO = {
 }
 
 function is_zero(known, node) return ZERO[node.kind] ~= nil and ZERO[node.kind](known, node) end
+
+-- Is a value no infinity and no NaN, so that 0 times it is 0? A whole number is none, nor is a
+-- literal, nor a name that is given only these, or 0.
+function is_finite(known, node, depth)
+  local fn, depth_now = known.fn, depth or 0
+  if signs.WHOLE[types.of(fn, node) or ""] or is_zero(known, node) then return true end
+  if node.kind == "number" then return true end
+  if node.kind == "cast" or node.kind == "unary" then
+    return is_finite(known, node.a, depth_now + 1)
+  end
+  local d = node.kind == "name" and depth_now < MOST_STEPS and sides.kept(fn, node.text)
+  return d and not d.parameter and d.pointer == 0 and is_finite(known, d.init, depth_now + 1)
+    or false
+end
 
 -- The array that a call of a function of the file gives anything but 0.
 local function spoiled_by(known, call)
@@ -64,7 +85,8 @@ end
 local function spoiled(known, node)
   if node.kind == "assign" then
     local is_sum = node.op == "=" or node.op == "+=" or node.op == "-="
-    local is_kept = node.op == "*=" or is_sum and is_zero(known, node.b)
+    local is_kept = node.op == "*=" and is_finite(known, node.b)
+      or is_sum and is_zero(known, node.b)
     return not is_kept and effects.root_name(node.a) or nil
   elseif node.kind == "postfix" or node.op == "++" or node.op == "--" then
     return effects.root_name(node.a)
