@@ -680,7 +680,8 @@ tap.case("what keeps a block beyond the last from doing anything", function()
   local function launches(condition, before)
     local source = rewritten.source(("    int i = blockIdx.x * blockDim.x + threadIdx.x;\n%s"
       .. "    if (%s) { out[i] = a[i]; }"):format(before or "", condition))
-    return merge.make(kernels.of_text(source), 1, { "x", "4" }).launch
+    local change = merge.make(kernels.of_text(source), 1, { "x", "4" })
+    return change.launch, change.promise
   end
   local any, whole = "grid.x/4", "grid.x%4 grid.x/4"
   tap.is(launches "i < n", any, "a number that grows with it")
@@ -690,6 +691,20 @@ tap.case("what keeps a block beyond the last from doing anything", function()
   tap.is(launches "i < 2 * i - n", whole, "two that grow")
   tap.is(launches("j < n", "    int j = i;\n    if (n > 3) j = b[i];\n"), whole, "one of two")
   tap.is(launches("j < n", "    int j = 0;\n    if (n > 3) j = i;\n"), whole, "not always")
+  local function by(value) return launches("j < n", "    int j = " .. value .. ";\n") end
+  tap.is(select(2, by "blockIdx.x * 3 + n"), nil, "a factor above zero promises nothing")
+  tap.is(by "blockIdx.x * 0 + threadIdx.x", whole, "times 0 nothing grows")
+  tap.is(by "blockIdx.x * -2 + n", whole, "times less it shrinks")
+  tap.is(by "i / -2", whole, "so does a quotient")
+  tap.is(by "blockIdx.x * n + threadIdx.x", any, "times what nobody knows")
+  tap.is(select(2, by "blockIdx.x * n + threadIdx.x"), "`n` is above zero", "is a promise")
+  tap.is(select(2, by "blockIdx.x * (n - 2) + i / n"), "`n` is above zero, and `n - 2` is above "
+    .. "zero", "two factors, two promises")
+  local words, promise = by "blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32"
+  tap.is(words, "block.x%32 " .. any, "a part of the block is asked of the launch")
+  tap.is(promise, nil, "and not promised")
+  tap.is(select(2, by "i * i"), nil, "a square of what is not below zero")
+  tap.is(by "(i - 9) * (i - 9)", whole, "a square of what may be")
 end)
 
 tap.case("loops around what is done for each", function()

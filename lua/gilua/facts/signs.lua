@@ -94,6 +94,8 @@ function M.is_above_zero(fn, node)
       and M.is_above_zero(fn, d.init) or false
   elseif node.kind == "member" then
     return node.a.kind == "name" and (node.a.text == "blockDim" or node.a.text == "gridDim")
+  elseif node.kind == "cast" then
+    return M.WHOLE[types.plain(node.type)] and M.is_above_zero(fn, node.a) or false
   elseif node.kind == "binary" then
     local a, b = M.is_above_zero(fn, node.a), M.is_above_zero(fn, node.b)
     return node.op == "*" and a and b

@@ -11,6 +11,9 @@ local blockwise = require "gilua.facts.blockwise"
 local carried = require "gilua.facts.carried"
 local effects = require "gilua.facts.effects"
 local expression = require "gilua.source.expression"
+local settings = require "gilua.base.settings"
+local sides = require "gilua.facts.sides"
+local signs = require "gilua.facts.signs"
 local statement = require "gilua.source.statement"
 
 local M = {}
@@ -108,6 +111,29 @@ local function values(known, node)
 end
 
 local MOST_DEPTH = 12
+local GROWS = { ["+"] = true, ["-"] = true, ["*"] = true, ["/"] = true, ["<<"] = true,
+  [">>"] = true }
+
+-- What a launch has to be for a part of the block, blockDim.x / 32, to be above zero; nil of any
+-- other tree.
+local function asked_of_block(fn, tree)
+  local n = tree.kind == "binary" and tree.op == "/" and sides.value(fn, tree.b)
+  local is_size = n and n > 0 and tree.a.kind == "member" and tree.a.a.text == "blockDim"
+  return is_size and ("block.%s%%%d"):format(tree.a.name, n) or nil
+end
+
+-- Is a factor or a divisor the same for all blocks, and above zero? Where the words do not say the
+-- latter the launch is asked for it, or it is assumed: a promise. A sum or a shift may be by
+-- anything that is the same.
+local function keeps_order(known, op, part)
+  if known:depends(part) then return false end
+  local fn = known.fn
+  if op ~= "*" and op ~= "/" or signs.is_above_zero(fn, part) then return true end
+  if sides.value(fn, part) then return false end
+  local asked, text = asked_of_block(fn, part), fn.kernel:plain(part)
+  known.assumed[asked or text:match "^%b()$" and text:sub(2, -2) or text] = asked or false
+  return true
+end
 
 -- Is a tree the greater, the higher the block's number is, whatever the data?
 local function grows(known, tree, depth)
@@ -126,11 +152,13 @@ local function grows(known, tree, depth)
   elseif tree.kind ~= "binary" then
     return false
   end
-  local is_sum = tree.op == "+" or tree.op == "*"
-  local a, b = up(tree.a), is_sum and up(tree.b)
-  local takes = is_sum or tree.op == "-" or tree.op == "/" or tree.op == "<<" or tree.op == ">>"
-  return takes and (a and (b or not known:depends(tree.b)) or b and not known:depends(tree.a))
-    or false
+  local op = tree.op
+  local a, b = up(tree.a), (op == "+" or op == "*") and up(tree.b)
+  if not (a or b) or not GROWS[op] then return false end
+  if a and b then
+    return op == "+" or signs.is_small(known.fn, tree.a) and signs.is_small(known.fn, tree.b)
+  end
+  return keeps_order(known, op, a and tree.b or tree.a)
 end
 
 -- Does a condition say that what grows with the block's number is below something that is the same
@@ -177,6 +205,19 @@ local function is_open(known, tree)
   return false
 end
 
+--- Returns what M.is_bounded assumed of factors: a sentence, or nil; and what it asks of a launch.
+---@param known gilua.blockwise
+---@return string? promise
+---@return string asks words of gilua.transform.launch, with a blank behind each
+function M.assumed(known)
+  local texts, words = {}, ""
+  for _, key in ipairs(settings.keys(known.assumed or {})) do
+    if known.assumed[key] then words = words .. key .. " " else texts[#texts + 1] = key end
+  end
+  if #texts == 0 then return nil, words end
+  return ("`%s` is above zero"):format(table.concat(texts, "` is above zero, and `")), words
+end
+
 --- Is every access of memory that is a block's own below a condition that bounds it? Then a block
 -- beyond the last one does nothing.
 ---@param known gilua.blockwise
@@ -184,6 +225,7 @@ end
 ---@return boolean
 function M.is_bounded(known, guard)
   local fn, all = known.fn, true
+  known.assumed = {}
   local function visit(s, inside)
     for _, part in ipairs { s.tree or false, s.step or false, s.condition or false } do
       if part and not inside and is_open(known, part) then all = false end

@@ -458,8 +458,11 @@ function M.of(fn, merged, side, team, is_plain)
   if name then return nil, ("%s goes on from one %s to the next"):format(name, what.one) end
   plan.spread, why = spread(plan)
   if not plan.spread then return nil, why end
-  plan.is_bounded = what == WHAT.blocks and (strided.takes_any(fn, side)
-    or mergeguards.is_bounded(known, guard) and is_only_numbered(fn, side))
+  plan.is_bounded = what == WHAT.blocks and strided.takes_any(fn, side)
+  if what == WHAT.blocks and not plan.is_bounded and is_only_numbered(fn, side) then
+    plan.is_bounded = mergeguards.is_bounded(known, guard)
+    if plan.is_bounded then plan.promise, plan.asks = mergeguards.assumed(known) end
+  end
   return plan
 end
 

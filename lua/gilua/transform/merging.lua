@@ -525,8 +525,8 @@ function M.merged(fn, what, side, count, team)
   if not edits then return nil, "two changes overlap" end
   local of = what == "blocks" and "grid" or "block"
   local by = team and team.size or count
-  local divides = plan.is_bounded and "" or ("%s.%s%%%d "):format(of, side, by)
-  return { edits = edits, indent = deeper_lines(plan),
+  local divides = plan.is_bounded and (plan.asks or "") or ("%s.%s%%%d "):format(of, side, by)
+  return { edits = edits, indent = deeper_lines(plan), promise = plan.promise,
     launch = ("%s%s.%s/%d%s"):format(divides, of, side, count, shared) }
 end
 
