@@ -66,6 +66,32 @@ tap.case("unknown carries its sentence, and is promised only of what is understo
   tap.is(#select(2, apart.promises(k)), 0, "nothing where none is written")
 end)
 
+tap.case("what is taken for granted while a question is asked is noted", function()
+  local k, kept = kernel.of_text(TEXT).by_name.k, {}
+  local function taken(ask)
+    local _, notes = apart.noting(ask)
+    local list = {}
+    for i, pair in ipairs(apart.pairs(k, notes)) do list[i] = pair[1] .. "-" .. pair[2] end
+    return table.concat(list, " ") .. (notes.asked and "" or "not asked")
+  end
+  local function ask(a, b)
+    return function() return apart.promised(k, { root = a }, { root = b }) end
+  end
+  tap.is(taken(ask("out", "a")), "a-out", "a pair that is unknown")
+  tap.is(taken(ask("out", "r")), "", "not one that is proved, though it was asked")
+  tap.is(taken(ask("out", "out")), "not asked", "an array and itself are no promise")
+  tap.is(taken(ask("a", "pool")), "", "nor are two that are only read")
+  tap.is(taken(function() end), "not asked", "nothing")
+  for _, what in ipairs { "asked for", "kept" } do
+    tap.is(taken(function() return apart.kept(kept, 1, ask("out", "pool")) end), "out-pool",
+      "an answer that is " .. what)
+  end
+  tap.is(taken(function()
+    pcall(apart.noting, function() error "stopped" end)
+    return ask("out", "a")()
+  end), "a-out", "a question that fails ends its own notes alone")
+end)
+
 -- What the genes of a kernel promise of arrays.
 local function promised(head)
   local text = "__global__ void k(" .. head .. ", int n)\n{\n  int i = threadIdx.x;\n"

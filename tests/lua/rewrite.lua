@@ -71,6 +71,8 @@ tap.case("places times arguments for which all needs hold are found, and made", 
   tap.is(change.promise, "it has a round", "what is unknown is promised, where the need says so")
   tap.is(t.make(known, 4, { "4" }).promise, nil, "what is certain is not")
   tap.ok(t.make(known, 4, { "3" }), "an argument that fits, though it is not proposed")
+  change.says, change.launch = "another", "grid.x/2"
+  tap.is(t.make(known, 3, { "4" }).says, "a comment", "who is given a change may alter it")
 end)
 
 tap.case("a refusal is data", function()
@@ -106,6 +108,21 @@ tap.case("arguments are read as the record says", function()
   tap.is(found(t, known), "3(a) 3(b)", "the name of the place")
   tap.is(t.make(known, 3, { "b" }).edits[1][3], "  float a, b_2;", "the place of that name")
   tap.is(select(2, t.make(known, 3, { "c" })), "no such name is declared there", "no such place")
+  local two = kernel.of_text "__global__ void k(int *a, int *b) { atomicAdd(&a[0], 1); }\n"
+  local sums = transform.find "block_atomic"
+  tap.ok(sums.make(two, 1, { "a" }), "a parameter by its name")
+  tap.is(sums.make(two, 1, { "b" }), nil, "another one is not it")
+  local index = kernel.of_text(("__global__ void k(int *a, int n)\n{\n%s\n}\n"):format(
+    "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) a[i] = 1;"))
+  tap.has(transform.find("coarsen").make(index, 3, { "4" }).says, "a block's width apart",
+    "one with a default")
+end)
+
+tap.case("what is written outside of functions stands alone", function()
+  local known = kernel.of_text("__constant__ float w[9];\n__global__ void k(float *y)\n{\n"
+    .. "  for (int i = 0; i < 9; i++) y[i] = w[i];\n}\n")
+  tap.is(transform.find("constant").make(known, 1, { "w" }).alone, true, "a declaration")
+  tap.is(transform.find("unroll").make(known, 4, { "2" }).alone, nil, "a loop")
 end)
 
 tap.case("what cannot be written is not proposed", function()
@@ -144,15 +161,16 @@ end)
 
 -- ---- arrays that are taken for different memory -----------------------------------------------
 
-local function gene_of(body, text)
-  local source = "__global__ void k(float *a, float *b, const float *c, int *n)\n{\n" .. body
-    .. "\n}\n"
+local HEAD = "__global__ void k(float *a, float *b, const float *c, int *n)"
+
+local function gene_of(body, text, head)
+  local source = (head or HEAD) .. "\n{\n" .. body .. "\n}\n"
   local g = grammar.of(assert(core.grammar.parse("k.cu", { text = source, open_loops = true })))
   return assert(g:genes(text))[1]
 end
 
-local function pairs_of(body, text)
-  local gene, list = gene_of(body, text), {}
+local function pairs_of(body, text, head)
+  local gene, list = gene_of(body, text, head), {}
   if not gene.says then return "passed over: " .. gene.why end
   for i, pair in ipairs(gene.pairs) do list[i] = pair[1] .. "-" .. pair[2] end
   return table.concat(list, " ") .. (gene.proved and " proved" or "")
@@ -168,6 +186,28 @@ tap.case("a change has the arrays that its facts took for different memory", fun
   tap.is(pairs_of([[
   __shared__ float s[9];
   for (int i = 0; i < 9; i++) s[i] = c[0];]], "T:hoist<4>()"), " proved", "shared memory is apart")
+  local waits = [[
+  for (int i = 0; i < 9; i++) {
+    a[i] = c[i];
+    __syncthreads();
+  }]]
+  tap.is(pairs_of(waits, "T:prefetch<3>()"), "a-c", "what nothing writes, as an answer is kept")
+  tap.is(pairs_of(waits, "T:prefetch<3>()", (HEAD:gsub("%*c", "*__restrict__ c"))), " proved",
+    "and one that is proved")
+end)
+
+tap.case("one that is no record takes all arrays of the function, where it says so", function()
+  transform.add { name = "any", doc = "A test.", apart = true, promise = "all is well",
+    find = function() return {} end,
+    make = function(_, line) return { edits = { { line, line, "  ;" } } } end }
+  tap.is(pairs_of("  a[0] = b[0];", "T:any<3>()"), "a-b", "the pairs where one is written")
+  tap.is(pairs_of("  a[0] = 1.f;", "T:any<3>()"), " proved", "none")
+  tap.is(gene_of("  a[0] = 1.f;", "T:any<3>()").promise, "all is well", "its own promise")
+  tap.is(gene_of("  a[0] = p[0];", "T:any<3>()", "__device__ float *p; " .. HEAD).promise,
+    "all is well, and `a` and `p` are different memory", "with those that no host keeps")
+  tap.is(gene_of("  for (int i = 0; i < 9; i++)\n    if (p[0] > 0.f) a[i] = 1.f;",
+    "T:unswitch<3>()", "__device__ float *p; " .. HEAD).promise,
+    "`a` and `p` are different memory", "of a record")
 end)
 
 tap.case("lines beside a copy of them are those of the change", function()

@@ -114,8 +114,7 @@ end
 ---@param key any
 ---@param ask fun(…): any
 function M.kept(kept, key, ask, ...)
-  if not kept[key] then kept[key] = table.pack(M.noting(ask, ...)) end
-  M.note(kept[key][2])
+  if kept[key] then M.note(kept[key][2]) else kept[key] = table.pack(M.noting(ask, ...)) end
   return kept[key][1]
 end
 
