@@ -203,6 +203,33 @@ tap.case("a launch in a function is given what that is called with", function()
     "one of another number of parameters is another function")
 end)
 
+tap.case("what a function asks for itself, none of its callers has", function()
+  local function is(body, want, before)
+    local said = open("", RESTRICT, (before or "") .. "Tensor run(Tensor a, Tensor b) {\n" .. body
+      .. "\nreturn c; }\n")
+    tap.ok((said ~= "") == want, ("%s: %s"):format(body, said))
+  end
+  local function gives(want, give, more, before)
+    is(("auto c = %s; %s k<<<9, 64>>>(c.data_ptr<float>(), a.data_ptr<float>(), "
+      .. "b.data_ptr<float>(), 9);"):format(give, more or ""), want, before)
+  end
+  for _, give in ipairs { "torch::zeros({m, n}, a.options())", "torch::empty_like(a)",
+    "at::full({3}, 0.f)", "a.clone()", "a.new_empty({3})", "torch::rand({3})" } do
+    gives(false, give)
+  end
+  for _, give in ipairs { "a", "a.contiguous()", "a.view({3})", "pick(a)", "g",
+    "torch::zeros_like(a) + a" } do
+    gives(true, give)
+  end
+  gives(true, "torch::empty_like(a)", "c = a;")
+  gives(true, "torch::empty_like(a)", "if (a.is_contiguous()) c = b;")
+  gives(true, "zeros(a)", nil, "Tensor zeros(Tensor a) { return a; }\n")
+  is("float *c; cudaMalloc(&c, 9); k<<<9, 64>>>(c, a, b, 9);", false)
+  is("static float *c; if (!c) cudaMalloc(&c, 9); k<<<9, 64>>>(c, a, b, 9);", true)
+  is("cudaMalloc(&c, 9); k<<<9, 64>>>(c, a, b, 9);", true, "float *c;\n")
+  is("float *c; cudaMalloc(&c, 9); k<<<9, 64>>>(a, c, b, 9);", true)
+end)
+
 tap.case("where the file is gone nothing is lost", function()
   local p = problem_of("k<<<9, 64>>>(a, b, c, n);")
   os.remove(p.definition.kernel_table.table.made_from.path)

@@ -18,7 +18,12 @@ local M = {}
 
 local MOST_DEPTH = 12 -- pointers made of pointers
 local NOWHERE = csource.set "NULL nullptr 0"
-local FRESH = csource.set "new create empty zeros ones clone"
+-- What functions that give memory of their own are called; also all whose name has `alloc` in it,
+-- ends with `_like` or begins with `new_`.
+local FRESH = csource.set("new create empty empty_strided zeros ones full clone eye arange "
+  .. "linspace rand randn randint randperm")
+-- Those of them that an object is asked for: `x.new_zeros(n)` is memory other than that of x.
+local FRESH_OF = csource.set "clone new_empty new_zeros new_ones new_full new_empty_strided"
 local TYPES = csource.set("const volatile void char bool short int long unsigned signed float "
   .. "double auto struct static sizeof new size_t")
 -- Which argument of a call is the memory that the first gets another pointer to.
@@ -270,6 +275,10 @@ local function is_fresh(self, one, name)
   return FRESH[name] or false
 end
 
+local function gives_fresh(name)
+  return FRESH[name] or name:lower():find "alloc" or name:find "_like$" or name:find "^new_"
+end
+
 -- The texts that a function returns, with a call's arguments in the place of its parameters.
 -- Without those that are memory of their own.
 local function returned(self, one, args)
@@ -293,6 +302,7 @@ local function add_call(self, t, call, body, found, depth, seen)
   seen[key] = true
   local args, before = csource.parts(t, call.open + 1, (close or call.open) - 1), #found
   if call.last > call.at and t[call.last - 1] ~= "::" then
+    if FRESH_OF[name] then return end
     local owner = t:text(call.at, call.last - 2):gsub("%s+", ""):gsub("%->", ".")
     return add_path(self, owner, body, found, depth + 1, seen)
   end
@@ -301,7 +311,7 @@ local function add_call(self, t, call, body, found, depth, seen)
       roots_of(self, text, body, found, depth + 1, seen)
     end
   end
-  if self.bodies[name] or name:lower():find "alloc" or FRESH[name] then return end
+  if self.bodies[name] or gives_fresh(name) then return end
   for _, text in ipairs(args) do
     local u <close> = csource.tokens(text)
     local paths, calls = paths_of(u)
@@ -332,6 +342,54 @@ function M.of(self, text, body)
   local found = {}
   roots_of(self, text, body, found, 1, {})
   return found
+end
+
+-- Is a value a call that gives memory of its own, and nothing else?
+local function is_fresh_call(self, text)
+  local t <close> = csource.tokens(text)
+  local _, calls = paths_of(t)
+  local call = calls[1]
+  if not call or call.at ~= 1 or t:match(call.open) ~= #t or self.bodies[t[call.last]] then
+    return false
+  end
+  local is_of_object = call.last > 1 and t[call.last - 1] ~= "::"
+  if is_of_object then return FRESH_OF[t[call.last]] or false end
+  return gives_fresh(t[call.last]) and true or false
+end
+
+-- Is a name a variable that a function declares, and that ends with it?
+local function is_local(name, body)
+  for _, d in ipairs(code_of.declarations(body.code)) do
+    if d.name == name and body.first < d.token and d.token < body.last then return not d.static end
+  end
+  return false
+end
+
+-- Does a function itself ask for all the memory that a variable of it ever leads to?
+local function is_own(self, name, body)
+  if not is_local(name, body) then return false end
+  local list = origins_of(self, name, body)
+  for _, one in ipairs(list) do
+    if one.body ~= body or not is_fresh_call(self, one.text) then return false end
+  end
+  local is_allocated = false
+  for _, a in ipairs(self.allocations) do
+    is_allocated = is_allocated or a.body == body and a.target == name
+  end
+  return is_allocated or #list > 0
+end
+
+--- Is an argument memory that a function itself asks for, so that none of its callers has it?
+---@param self HostCode
+---@param text string
+---@param body HostFunction
+---@return boolean
+function M.is_own(self, text, body)
+  local roots = M.of(self, text, body)
+  for _, root in ipairs(roots) do
+    if not is_own(self, root, body) then return false end
+  end
+  return #roots > 0
 end
 
 -- Can two elements of an array of pointers be one? `b[0]` and `b[1]` cannot, nor `b[i]` and

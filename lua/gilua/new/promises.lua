@@ -71,18 +71,25 @@ local function shared(host, t, way)
   end
 end
 
--- Is an array of a launch whatever a function is called with that nothing calls? Not where that is
--- `restrict` itself. And there must be another, for the two to be one.
+-- Can a function that nothing calls be given one memory twice, so that the kernel writes it and
+-- reads it by another name? Not by a parameter that is `restrict` itself, and never the memory that
+-- the function asks for itself.
 local function is_open(host, t, way)
-  local arrays, open, by_name = 0, false, {}
+  local seen, by_name = {}, {}
   for _, param in ipairs(way.open and way.open.params or {}) do by_name[param.name] = param.text end
-  for i, arg in ipairs(t.args) do
-    local roots = arg.count and memory.of(host, way.args[i], way.open) or {}
-    local declared = by_name[(roots[1] or ""):match "^[%w_]*"]
-    arrays = arrays + (roots[1] and 1 or 0)
-    open = open or declared and not declared:find "restrict" or false
+  for i, arg in ipairs(way.open and t.args or {}) do
+    local root = arg.count and memory.of(host, way.args[i], way.open)[1]
+    if root and not memory.is_own(host, way.args[i], way.open) then
+      local declared = by_name[root:match "^[%w_]*"]
+      local one = { written = tablecase.is_written(arg),
+        open = declared and not declared:find "restrict" or false }
+      for _, other in ipairs(seen) do
+        if (one.open or other.open) and (one.written or other.written) then return true end
+      end
+      seen[#seen + 1] = one
+    end
   end
-  return open and arrays > 1
+  return false
 end
 
 -- The words for the promise that arrays are apart; nil where a genome promises no such thing.
