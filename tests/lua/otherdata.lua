@@ -284,6 +284,20 @@ tap.case("where the full size takes too long, fewer threads have its arguments",
   tap.is(otherdata.unchecked(data), nil, "and promises nothing")
 end)
 
+tap.case("where fewer threads have arrays too short for these, the full size is begun", function()
+  local source = LONG:format("0"):gsub("3000", "300"):gsub("int %*y,", "%0 const int *x,")
+    :gsub("sum == 7", "sum == x[rows - 1]")
+  local with_x = LONG_TABLE:gsub("{ name = \"rows\"",
+    '{ name = "x", type = "i32", count = "size_x" }, %0')
+  local data = found(problem_of(source, with_x), "T:unroll<11>(2)")
+  local verdict, why = on(data, "size 1000000")
+  tap.is(verdict, "not told", "it takes too long")
+  tap.has(why, "did nothing wrong, and no more were run", "but begins")
+  tap.is(otherdata.unchecked(data), nil, "and promises nothing")
+  tap.is(on(found(problem_of(source, with_x), "<_kernel.cu_8>"), "size 1000000"), "wrong",
+    "as long as its instructions last")
+end)
+
 local COUNT = [[
 extern "C" __global__ void k(int *counts, const int *place, int n, int places)
 {

@@ -186,16 +186,20 @@ local function bytes_of(problem, spec)
   return tablecase.bytes(self, tablecase.names(self, spec.size, problem:values(), spec.values))
 end
 
--- The case of the problem's full size, which has branches and blocks of its own; where that takes
--- too long (is_part), of the small case's threads with the arguments of the full size. nil where
--- the small case is of the full size; `refused` where both have too large arrays.
+-- The case of the problem's full size, which has branches and blocks of its own; or (is_part) of
+-- the small case's threads with the arguments of the full size: whichever is asked for, else the
+-- latter where the former takes too long. nil where the small case is of the full size; `refused`
+-- where its arrays are too large.
 local function full_case(problem, instructions, seed, is_part)
   local full = tablecase.sizes(problem.definition.kernel_table.table.size)
   local small = tablecase.sizes(problem.checked_case.size)
   if product(full) == product(small) then return nil end
   local case = { data = "size " .. table.concat(full, "x"), is_full = true,
     spec = { seed = seed, size = full, budget = MOST_PLAIN, checked_budget = MOST_FULL } }
-  case.is_part = is_part or instructions * (product(full) / product(small)) > MOST_FULL
+  case.is_part = is_part
+  if is_part == nil then
+    case.is_part = instructions * (product(full) / product(small)) > MOST_FULL
+  end
   if case.is_part then
     case.data = ("%d threads with the arguments of %s"):format(product(small), case.data)
     case.spec.size, case.spec.values = small, arguments_at(problem, full, small)
@@ -382,17 +386,21 @@ local function not_run(case, why)
            verdict = "not told", why = why }
 end
 
--- The row of the full size; where that is too long for its instructions, of a part of its threads.
+local function row_of_full(problem, farm, text, case)
+  if case.refused then return not_run(case, case.refused) end
+  return rows_on(problem, farm, text, { case })[1]
+end
+
+-- The row of the full size, or of a part of its threads: where one tells nothing, of the other. An
+-- array that is as long as the part has threads may be too short for the full size's arguments.
 local function full_row(problem, farm, text, instructions, seed)
-  local case, row = full_case(problem, instructions, seed), nil
-  while case do
-    if case.refused then return row or not_run(case, case.refused) end
-    local found = rows_on(problem, farm, text, { case })[1]
-    row = row and row.has_begun and found.verdict == "not told" and row or found
-    local is_last = row.verdict ~= "not told" or case.is_part
-    case = not is_last and full_case(problem, instructions, seed, true) or nil
-  end
-  return row
+  local case = full_case(problem, instructions, seed)
+  local row = case and row_of_full(problem, farm, text, case)
+  if not row or row.verdict ~= "not told" then return row end
+  local other = row_of_full(problem, farm, text,
+    full_case(problem, instructions, seed, not case.is_part))
+  local says_more = other.verdict ~= "not told" or other.has_begun and not row.has_begun
+  return says_more and other or row
 end
 
 -- The cases that there is time for, evenly over all; the others as rows that say so.
