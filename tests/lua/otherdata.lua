@@ -298,6 +298,22 @@ tap.case("where fewer threads have arrays too short for these, the full size is 
     "as long as its instructions last")
 end)
 
+tap.case("threads of a block that an argument counts are as many as the block had", function()
+  local data = found(problem_of([[
+extern "C" __global__ void k(float *y, const float *x, int cols)
+{
+    const int c = threadIdx.x;
+    if (c < cols) y[blockIdx.x * 64 + c] = 2 * x[blockIdx.x * 64 + c];
+}
+]], [[size = 640, block_size_x = 64, tune_params = { block_size_x = { 32, 64 } },
+  grid = { "size_x // 64" }, args = {
+  { name = "y", type = "f32", count = "size_x", fill = 1, role = "inout" },
+  { name = "x", type = "f32", count = "size_x" },
+  { name = "cols", type = "i32", value = 16 } }]]), "block_size_x=32")
+  tap.is(on(data, "all sorts"), "right", "where they are fewer")
+  tap.is(on(data, "cols 64"), "wrong", "where they are as many")
+end)
+
 local COUNT = [[
 extern "C" __global__ void k(int *counts, const int *place, int n, int places)
 {

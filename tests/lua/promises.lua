@@ -295,6 +295,33 @@ tap.case("what a transformation asks of a block", function()
   tap.has(said("k<<<9, m>>>(a, b, c, n);", "block.x<=64"), "is not known", "of who knows what")
 end)
 
+tap.case("shorter blocks where a thread's place is compared with an argument", function()
+  local function said(body, launch, genome)
+    local source = ('extern "C" __global__ void k(int *y, int bins)\n{\n%s\n}\n'):format(body)
+    local path = tap.folder() .. "/bins.cu"
+    scratch.write(path, source .. "int main(int argc, char **argv) {\n" .. launch .. "\n}\n")
+    local p = gi.problem(scratch.problem(source, ([[{
+      source = "kernel.cu", kernel = "k", size = 1000, block_size_x = 64, block_size_y = 4,
+      args = { { name = "y", type = "i32", count = "size_x", role = "inout" },
+               { name = "bins", type = "i32", value = 16 } },
+      tune_params = { block_size_x = { 32, 64, 128 }, block_size_y = { 2, 4 } },
+      made_from = { path = %q, template = {} } }]]):format(path)))
+    return table.concat(promises.open(p, genome or "block_size_x=32"), "\n")
+  end
+  local ANY, GUARD = "k<<<9, dim3(64, 4)>>>(y, atoi(argv[1]));", "if (threadIdx.x < bins) y[0]++;"
+  tap.is(said(GUARD, ANY), "that `bins` is at most 32, as a thread's place in its block is compared "
+    .. "with it and blocks become 32 long in x", "nobody knows how many")
+  tap.has(said("int t = threadIdx.x; if (t >= bins) return; y[t]++;", ANY), "at most 32", "by name")
+  tap.has(said(GUARD, "k<<<9, 64>>>(y, 32); k<<<9, 64>>>(y, 33);"), "at most 32", "one has more")
+  tap.is(said(GUARD, "k<<<9, 64>>>(y, 32);"), "", "none has more")
+  tap.is(said(GUARD, ANY, "block_size_x=128"), "", "a longer block")
+  tap.is(said(GUARD, ANY, "block_size_y=2"), "", "a shorter one along another side")
+  tap.is(said("int i = blockIdx.x * 64 + threadIdx.x; if (i < bins) y[i]++;", ANY), "",
+    "the place in the grid")
+  tap.is(said("for (int i = threadIdx.x; i < bins; i += blockDim.x) y[i]++;", ANY), "",
+    "a loop that goes on")
+end)
+
 tap.case("what a transformation asks of a grid", function()
   local function said(launch, params, words)
     local p = problem_of(launch)

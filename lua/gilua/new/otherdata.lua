@@ -7,12 +7,14 @@ local attempt = require "gilua.base.attempt"
 local boundsize = require "gilua.new.boundsize"
 local brokenpromise = require "gilua.problem.brokenpromise"
 local compared = require "gilua.new.compared"
+local csource = require "gilua.source.csource"
 local families = require "gilua.problem.families"
 local fitness = require "gilua.search.fitness"
 local genome = require "gilua.search.genome"
 local json = require "gilua.base.json"
 local precision = require "gilua.new.precision"
 local progress = require "gilua.report.progress"
+local scalaruse = require "gilua.new.scalaruse"
 local stats = require "gilua.base.stats"
 local tablecase = require "gilua.problem.tablecase"
 
@@ -133,6 +135,21 @@ local function lengths_of(problem)
   return list
 end
 
+-- The scalar arguments that a thread's place in its block is compared with, each with as many as a
+-- block of the kernel as it is has threads: it may be given so many, however few it is given here.
+local function lanes_of(problem)
+  if problem.is_ptx then return {} end
+  local t <close> = csource.tokens(problem.source)
+  local list, derived, own = {}, scalaruse.derived(t), problem:values()
+  for _, arg in ipairs(problem.definition.kernel_table.table.args) do
+    local value = math.tointeger(tonumber(arg.value))
+    local lane = value and scalaruse.of(t, arg.name, false, derived).lane
+    local most = lane and own["block_size_" .. ("xyz"):sub(lane, lane)]
+    if most and value < most then list[#list + 1] = { name = arg.name, value = most } end
+  end
+  return list
+end
+
 --- The cases for a genome: what each is called, and its spec.
 ---@param problem gilua.problem of a kernel table
 ---@param text string genome
@@ -155,7 +172,8 @@ function M.cases(problem, text, more)
   end
   local sizes = sizes_of(problem, text)
   for _, size in ipairs(sizes) do add("size " .. table.concat(size, "x"), size) end
-  local lengths = lengths_of(problem)
+  local lengths, lanes = lengths_of(problem), lanes_of(problem)
+  table.move(lanes, 1, #lanes, #lengths + 1, lengths)
   for _, one in ipairs(lengths) do
     add(("%s %d"):format(one.name, one.value), problem.checked_case.size)
     list[#list].spec.values = { [one.name] = one.value }

@@ -13,6 +13,7 @@
 local attempt = require "gilua.base.attempt"
 local brokenpromise = require "gilua.problem.brokenpromise"
 local callers = require "gilua.host.callers"
+local csource = require "gilua.source.csource"
 local ends = require "gilua.base.ends"
 local float = require "gilua.rewrite.float"
 local hostcode = require "gilua.host.hostcode"
@@ -22,6 +23,7 @@ local memory = require "gilua.host.memory"
 local othernames = require "gilua.new.othernames"
 local parts = require "gilua.new.parts"
 local recordeds = require "gilua.problem.recorded"
+local scalaruse = require "gilua.new.scalaruse"
 local settings = require "gilua.base.settings"
 local slice = require "gilua.new.slice"
 local tablecase = require "gilua.problem.tablecase"
@@ -308,6 +310,32 @@ local function grid_of(host, way, set)
   return grid
 end
 
+-- Is an argument at most so many at every launch?
+local function is_at_most(host, ways, i, most)
+  for _, way in ipairs(ways) do
+    local value = way.args[i] and host:value(way.args[i])
+    if not value or value > most then return false end
+  end
+  return #ways > 0
+end
+
+-- Shorter blocks have too few threads where each does its part of as many as an argument says, by
+-- its place in the block: `if (threadIdx.x < bins)`.
+local function of_guards(host, problem, ways, set, tell)
+  local t <close> = csource.tokens(problem.source)
+  local derived, own = scalaruse.derived(t), problem:values()
+  for i, arg in ipairs(problem.definition.kernel_table.table.args) do
+    local d = arg.value and scalaruse.of(t, arg.name, false, derived).guard
+    local side = ("xyz"):sub(d or 4, d or 4)
+    local length = d and set[d]
+    local is_shorter = length and length < (own["block_size_" .. side] or 1)
+    if is_shorter and not is_at_most(host, ways, i, length) then
+      tell("that `%s` is at most %d, as a thread's place in its block is compared with it and "
+        .. "blocks become %d long in %s", arg.name, length, length, side)
+    end
+  end
+end
+
 local SIDES = { x = 1, y = 2, z = 3 }
 
 -- A grid of which sides are not known, but those of which something is asked, as that is: the z of
@@ -586,6 +614,7 @@ function M.of(problem, genome, seen)
   if host and #list == told then of_host(rows, tell, keep) end
   for _, text in ipairs(host and bounds or {}) do of_bounds(host, ways, text, tell) end
   if host and block then of_blocks(host, ways, block, tell) end
+  if host then of_guards(host, problem, ways, block_set(problem, genome), tell) end
   if host and grid then of_grids(host, ways, grid, block_set(problem, genome), tell) end
   return list, kept
 end

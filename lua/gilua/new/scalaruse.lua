@@ -18,7 +18,8 @@ local POWERS = csource.set "pow powf __powf"
 ---@class ScalarUse what it stands for somewhere, as true
 ---@field thread? integer what a thread's place is compared with, in this dimension
 ---@field shared? integer how many threads have that place in common: lanes of a row
----@field lane? boolean what a thread's place in its block is compared with
+---@field lane? integer what a thread's place in its block is compared with, in this dimension
+---@field guard? integer the same, but for the place at which a loop begins
 ---@field loop? boolean what a loop counts to
 ---@field factor? boolean of a product
 ---@field divisor? boolean
@@ -143,7 +144,9 @@ local function compared(use, t, i, compare, is_left, derived)
   local thread, is_global, shared = thread_in(t, first or from, first and last or to, derived)
   if thread and is_global then
     use.thread, use.shared = use.thread or thread, use.shared or shared
-  elseif thread then use.lane = true
+  elseif thread then
+    use.lane = use.lane or thread
+    use.guard = use.guard or not first and thread or nil
   elseif first then use.loop = true
   else use.bound = use.bound or not EQUALS[t[compare]] end
 end
