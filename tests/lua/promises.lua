@@ -309,8 +309,8 @@ tap.case("shorter blocks where a thread's place is compared with an argument", f
     return table.concat(promises.open(p, genome or "block_size_x=32"), "\n")
   end
   local ANY, GUARD = "k<<<9, dim3(64, 4)>>>(y, atoi(argv[1]));", "if (threadIdx.x < bins) y[0]++;"
-  tap.is(said(GUARD, ANY), "that `bins` is at most 32, as a thread's place in its block is compared "
-    .. "with it and blocks become 32 long in x", "nobody knows how many")
+  tap.is(said(GUARD, ANY), "that `bins` is at most 32, as a thread's place in its block is "
+    .. "compared with it and blocks become 32 long in x", "nobody knows how many")
   tap.has(said("int t = threadIdx.x; if (t >= bins) return; y[t]++;", ANY), "at most 32", "by name")
   tap.has(said(GUARD, "k<<<9, 64>>>(y, 32); k<<<9, 64>>>(y, 33);"), "at most 32", "one has more")
   tap.is(said(GUARD, "k<<<9, 64>>>(y, 32);"), "", "none has more")

@@ -390,6 +390,14 @@ tap.case("loads of several iterations before what they do", function()
   tap.has(text, "const float b_early_0 = b[i]", "is loaded early")
   tap.is(rewritten.found(batch, chosen), "5(4) 5(4,all) 5(8) 5(8,all)",
     "where it is proposed")
+  local again = rewritten.source [[
+  int t = blockIdx.x * blockDim.x + threadIdx.x;
+  for (int i = t; i < n; i += blockDim.x) {
+    if (a[i] > 0.f) out[t] += a[i];
+  }]]
+  tap.has(right("what is loaded again below", batch, again, 4, { "4" }),
+    "if (a_early_3 > 0.f) out[t] += a_early_3;", "is there")
+  tap.is(rewritten.found(batch, again), "4(4) 4(8)", "without a promise")
   text = right("an element of an element", batch, rewritten.source([[
   int t = blockIdx.x * blockDim.x + threadIdx.x;
   for (int i = t; i < n; i += 64) {

@@ -82,15 +82,20 @@ local function by_size(a, b)
   return a.node.first < b.node.first
 end
 
--- The loads of an iteration that can be made early, smaller ones first: { access, … }.
+-- The loads of an iteration that can be made early, smaller ones first: { access, … }. Without
+-- `all` those of elements that each iteration loads, if not there.
 local function loads(loop, all)
-  local list, always = {}, certain.set(loop)
+  local early, list, always, kernel = {}, {}, certain.set(loop), loop.fn.kernel
   if loop.opaque or loop.conditional or loop.barrier or loop.warp then return list end
+  local is_loaded = {}
   for _, access in ipairs(loop.inside.accesses) do
-    if access.node and (all or always[access.node]) and can_load(loop, access, 0)
-      and moves(loop, access.node) then
-      list[#list + 1] = access
+    if access.node and can_load(loop, access, 0) and moves(loop, access.node) then
+      early[#early + 1] = access
+      if always[access.node] then is_loaded[kernel:plain(access.node)] = true end
     end
+  end
+  for _, access in ipairs(early) do
+    if all or is_loaded[kernel:plain(access.node)] then list[#list + 1] = access end
   end
   table.sort(list, by_size)
   return list
