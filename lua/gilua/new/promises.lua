@@ -27,7 +27,6 @@ local scalaruse = require "gilua.new.scalaruse"
 local settings = require "gilua.base.settings"
 local slice = require "gilua.new.slice"
 local tablecase = require "gilua.problem.tablecase"
-local textfile = require "gilua.base.textfile"
 local warp_barrier = require "gilua.rewrite.warp_barrier"
 
 local M = {}
@@ -390,30 +389,6 @@ local function of_genes(problem, genome, is_own, tell)
   end
 end
 
--- Does the problem's file say that `gilua new` guessed an argument's value?
-local function is_guess(problem, name)
-  local text = textfile.read(problem.dir .. "/problem.lua", "the problem")
-  for line in text:gmatch "[^\n]+" do
-    if line:find(('name = "%s"'):format(name), 1, true) and line:find("GUESS", 1, true) then
-      return true
-    end
-  end
-  return false
-end
-
--- Loops for values that were guessed: with others they are right, and gain nothing.
-local function of_guesses(problem, genome, tell)
-  for _, gene in ipairs(problem.grammar:genes(genome) or {}) do
-    for i = 1, gene.name == "specialise" and gene.says and #gene.args or 0, 2 do
-      local name, value = gene.args[i], gene.args[i + 1]
-      if is_guess(problem, name) then
-        tell("by %s that %s is %s, which is a guess in %s: with another value it gains nothing",
-          gene.text, name, value, problem.dir .. "/problem.lua")
-      end
-    end
-  end
-end
-
 -- Approximate mathematics, by a tolerance that was guessed.
 local function of_mathematics(problem, genome, tell)
   local texts, lines = texts_of(problem, genome, "math")
@@ -592,7 +567,6 @@ function M.of(problem, genome, seen)
   local rows = seen and watched(problem, genome, seen) or {}
   if not (t and t.made_from) then of_watched(rows, tell, keep) end
   if not is_asked then return list, kept end
-  of_guesses(problem, genome, tell)
   of_mathematics(problem, genome, tell)
   of_copies(problem, genome, tell)
   if problem.definition.recorded then

@@ -656,17 +656,29 @@ local function tolerance_of(t, rows)
   return filled
 end
 
+-- The arguments whose line in a problem's file says that `gilua new` guessed something of them.
+local function guessed(path)
+  local names = {}
+  for line in textfile.read(path, "the problem"):gmatch "[^\n]+" do
+    local name = line:find "GUESS" and line:match 'name = "([^"]*)"'
+    if name then names[name] = true end
+  end
+  return names
+end
+
 -- The whole numbers that a launch is given whatever its size, by parameter, and the sides of its
--- block as "blockDim.x"; those of the kernel.
-local function values_of(t, parameters)
-  local values = {}
+-- block as "blockDim.x"; those of the kernel. Not what was guessed: code for such a value gains
+-- nothing where it is another.
+local function values_of(t, parameters, path)
+  local values, guesses = {}, t.made_from and guessed(path) or {}
   for _, p in ipairs(parameters) do
     local side = p.name:match "^block_size_([xyz])$"
     if side then values["blockDim." .. side] = p.default end
   end
   for _, arg in ipairs(t.args or {}) do
     local value = math.tointeger(arg.value)
-    if arg.name and value and arg.type:find "^[iu]%d+$" and not arg.count then
+    local is_whole = arg.name and value and arg.type:find "^[iu]%d+$"
+    if is_whole and not arg.count and not guesses[arg.name] then
       values[arg.name] = value
     end
   end
@@ -700,7 +712,8 @@ function M.definition(t, dir)
   return {
     name = self.name, title = t.title, source = t.source, kernel = t.kernel,
     parameters = parameters, tolerance = tolerance, grammar = grammar, restrict = allowed,
-    kernel_table = self, values_of = values_of(t, self.parameters), check_races = t.check_races,
+    kernel_table = self, values_of = values_of(t, self.parameters, path),
+    check_races = t.check_races,
     benign_races = t.benign_races, donors = t.donors,
     checked_case = { seed = 1,
       size = t.checked_size or tablecase.smaller(tablecase.sizes(t.size)) },
