@@ -199,6 +199,8 @@ tap.case("a launch in a function is given what that is called with", function()
   is("", OPEN, "one that nobody calls")
   is("", OPEN, "its declaration is no call", "void run(float *, float *, int, int);" .. RUN)
   is("", nil, "nor need be where it says so itself", RUN:gsub("%*v", "*__restrict__ v"))
+  tap.is(open("", "T:merge_threads<1>(x,2,block)", RUN), "blocks of a multiple of 2 threads in x, "
+    .. "and how many threads a block of line 7 has is not known", "merge asks nothing of arrays")
   is("run(w, w, 64, n); }\nvoid run(float *p, int n) {", SAME:format("w", "y and x"),
     "one of another number of parameters is another function")
 end)

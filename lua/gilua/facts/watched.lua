@@ -44,7 +44,7 @@ end
 
 -- Does the order of two accesses count for a rewriting?
 local function counts(meet, change)
-  if meet.how ~= "in order" or change.in_order and meet.by_one then return false end
+  if meet.how ~= "in order" then return false end
   if meet.first.source == 0 or meet.second.source == 0 then return false end
   return not change.lines or is_within(meet.first.line, change.lines)
     or is_within(meet.second.line, change.lines)
@@ -55,9 +55,8 @@ end
 ---@param meets table[]? of a launch that was watched: those of this kernel
 ---@param a string a root
 ---@param b string
----@param change? { lines?: integer[], in_order?: boolean } the rewriting: an order counts where one
----  of the two accesses is between the first and the last line that it changes; in_order: what one
----  thread does stays in its order
+---@param change? { lines?: integer[] } the rewriting: an order counts where one of the two accesses
+---  is between the first and the last line that it changes
 ---@return boolean? answer
 ---@return string? why
 function M.of(fn, meets, a, b, change)

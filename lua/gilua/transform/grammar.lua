@@ -288,10 +288,9 @@ end
 
 --- As gi.grammar's; of a transformation { text, kind = "transform", name, args, at (its line),
 --- lines (those that it changes), says and launch, or why it is passed over; apart: arrays are
---- taken for different memory that are not proved to be; proved: all are; pairs: which; in_order:
---- what one thread does stays in its order; twice: lines stay beside a copy; judged: data say
---- whether it keeps the meaning; donated: it brings a part of another function; promise: what it
---- takes of numbers }.
+--- taken for different memory that are not proved to be; proved: all are; pairs: which; twice:
+--- lines stay beside a copy; judged: data say whether it keeps the meaning; donated: it brings a
+--- part of another function; promise: what it takes of numbers }.
 function Grammar:genes(genome)
   if not gene.any(genome) then return self.core:genes(genome) end
   local words, why = sorted(self, genome)
@@ -306,7 +305,7 @@ function Grammar:genes(genome)
     list[at] = { text = g.text, kind = "transform", name = g.name, args = g.args, at = g.line,
       lines = lines_of(made, i), says = step_of.says, why = step_of.why,
       launch = step_of.launch, pairs = step_of.pairs or {}, twice = step_of.twice or false,
-      apart = step_of.pairs ~= nil and #step_of.pairs > 0, in_order = known.in_order or false,
+      apart = step_of.pairs ~= nil and #step_of.pairs > 0,
       proved = step_of.asked and #step_of.pairs == 0 or false,
       judged = known.judged or false, donated = known.donated or false,
       promise = step_of.promise }

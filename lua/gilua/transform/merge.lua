@@ -5,6 +5,11 @@
 --   T:merge_threads<LINE>(x,4,next)    a thread does what four neighbours of its block did
 --   T:merge_threads<LINE>(x,4,block)   or four that are the new block's width apart
 --   T:merge_threads<LINE>(x,4,32)      or four of each 32, which are eight apart
+--
+-- Nothing is asked of arrays. Barriers stay, and what each thread does stays in its order, with its
+-- own loads: only what different threads do between two barriers changes its order. Where two
+-- pointers lead to one element that one thread writes there and another reads, the kernel as it is
+-- has a race, and no answer that could be kept.
 
 local merging = require "gilua.transform.merging"
 local teams = require "gilua.transform.teams"
@@ -35,8 +40,7 @@ local function sides_of(args)
   if is_side and count and 2 <= count and count <= MOST then return side, count end
 end
 
-local merge = { name = "merge", first = true, apart = true, in_order = true,
-  times = true, counts = 2,
+local merge = { name = "merge", first = true, times = true, counts = 2,
   doc = "A block does the work of several, and what they have in common once." }
 
 function merge.find(kernel)
@@ -63,8 +67,7 @@ function merge.make(kernel, line, args)
   return change
 end
 
-local merge_threads = { name = "merge_threads", first = true, before = "merge", apart = true,
-  in_order = true, counts = 2,
+local merge_threads = { name = "merge_threads", first = true, before = "merge", counts = 2,
   doc = "A thread does the work of several of its block, and what they have in common once." }
 
 -- The threads that a gene's last argument means: a team, false of those that a new block's width

@@ -10,8 +10,6 @@
 --   make   function(kernel, line, args) -> change, or nil and why there is none
 --   apart  true where it takes arrays that come in as different parameters for different memory:
 --          a promise, as __restrict__ is, which the host's launches may break (gilua.promises)
---   in_order  true where what a thread did stays in its order, so that one array by two names does
---          harm only where several threads touch an element (gilua.facts.watched)
 --   promise  what must be true of the numbers that it changes, and no case can show of all; or nil
 --   twice  true where lines stay beside a copy of them for most cases (whole rounds, one value):
 --          what else changes these changes what the data may never run (gilua.promises)
