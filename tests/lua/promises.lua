@@ -283,7 +283,9 @@ tap.case("what a transformation asks of a block", function()
   local function said(launch, asks, genome)
     local p = problem_of(launch)
     p.grammar = { genes = function() return { { text = "T:x<1>()", launch = asks } } end,
-      apply = function() return "", { params = { block_size_x = 32 } } end }
+      apply = function(_, text)
+        return "", { params = { block_size_x = text:find "block_size" and 32 or nil } }
+      end }
     return table.concat(promises.open(p, genome or "T:x<1>()"), "\n")
   end
   local OTHER = "k<<<9, 64>>>(a, b, c, n);\nk<<<9, dim3(100, 2)>>>(a, b, c, n);"
@@ -295,6 +297,13 @@ tap.case("what a transformation asks of a block", function()
   tap.is(said(OTHER, "block.x=32 block.x<=64"), "", "of what it becomes")
   tap.is(said(OTHER, "block.x<=64", "T:x<1>() block_size_x=32"), "", "or is to be set to")
   tap.has(said("k<<<9, m>>>(a, b, c, n);", "block.x<=64"), "is not known", "of who knows what")
+  local SET = "T:x<1>() block_size_x=32"
+  tap.is(said("k<<<9, dim3(100, 32)>>>(a, b, c, n);", "", SET), "", "of one that is set in x")
+  tap.is(said("k<<<9, dim3(16, 64)>>>(a, b, c, n);", "", SET), "blocks of at most 1024 threads, "
+    .. "but line 7 launches blocks of 32 x 64 x 1", "and is too long with its y")
+  tap.has(said("k<<<9, dim3(16, m)>>>(a, b, c, n);", "", SET), "is not known", "whose y may be any")
+  tap.is(said("k<<<9, dim3(16, 2)>>>(a, b, c, n);", "block.y<=1", SET), "blocks not longer than 1 "
+    .. "in y, but line 7 launches blocks of 32 x 2 x 1", "what is asked of another side stays")
 end)
 
 tap.case("shorter blocks where a thread's place is compared with an argument", function()
@@ -439,6 +448,13 @@ tap.case("a warp that waits for itself alone, where there are others", function(
   scratch.write(path, source .. "int main() { k<<<1, 32>>>(a, b); k<<<1, 64>>>(b, a); }\n")
   tap.has(said("block_size_x = 32", nil, ("made_from = { path = %q, template = {} }"):format(path)),
     "blocks not longer than 32 in x; ", "another launch of the file")
+  scratch.write(path, source .. "int main() { dim3 t(16, 4); k<<<1, t>>>(a, b); }\n")
+  local made = ("made_from = { path = %q, template = {} }"):format(path)
+  tap.has(said("block_size_x = 64", "T:warp_barrier<5>() block_size_x=32", made), PROMISE,
+    "set to one in x, with others along y")
+  scratch.write(path, source .. "int main() { k<<<1, 64>>>(a, b); }\n")
+  tap.is(said("block_size_x = 64", "T:warp_barrier<5>() block_size_x=32", made), "", "to one")
+  tap.has(said("block_size_x = 64", nil, made), PROMISE, "one of two")
 end)
 
 tap.case("a loop for a value that was guessed", function()
@@ -476,6 +492,27 @@ tap.case("a line that is there twice and changed once", function()
   tap.is(said "T:specialise<4>(n,64) <_kernel.cu_8>", "", "behind it")
   tap.is(said "T:specialise<4>(n,64) <pragma_kernel.cu_4><pragma_K3>", "", "a pragma means nothing")
   tap.is(said "<_kernel.cu_6>", "", "without the other")
+  p = gi.problem(scratch.problem([[
+extern "C" __global__ void k(float *y, const float *x)
+{
+  __shared__ float s[256];
+  int t = threadIdx.x;
+  s[t] = x[blockIdx.x * blockDim.x + t];
+  __syncthreads();
+  for (int n = blockDim.x / 2; n > 0; n >>= 1) {
+    if (t < n)
+      s[t] += s[t + n];
+    __syncthreads();
+  }
+  if (t == 0) y[blockIdx.x] = s[0];
+}
+]], [[{ source = "kernel.cu", kernel = "k", size = 64, block_size_x = 32,
+    args = { { name = "y", type = "f32", count = "size_x", role = "out" },
+             { name = "x", type = "f32", count = "size_x" } },
+    made_from = { path = "/nowhere.cu" } }]]))
+  tap.has(said "T:tree<7>() <_kernel.cu_9> T:warp_barrier<1>(all)", "by <_kernel.cu_9> that line 9 "
+    .. "need not be the same in the two copies that T:tree<7>() makes of it",
+    "rounds that blocks of a warp never do, also where a later gene changed the last of its lines")
 end)
 
 tap.case("what promises nothing is not asked", function()

@@ -279,23 +279,75 @@ local function asked_of(problem, genome, kernel, what)
     end
   end
   local _, conditions = launches.words_apart(table.concat(own, " "))
+  if what == "block" and not conditions and genome:find "block_size_" then
+    conditions = ("blocks of at most %d threads"):format(launches.MOST_THREADS)
+  end
   return conditions and { words = table.concat(words, " "), conditions = conditions }
 end
 
--- Of a block nothing is asked where the genome says how long it is to be.
-local function asked_of_block(problem, genome, kernel)
-  return not genome:find "block_size_" and asked_of(problem, genome, kernel, "block") or nil
+-- The sides of a grid's or a block's text, false where one is not known.
+local function known_sides(host, text)
+  local list = text ~= "" and host:sides(text) or {}
+  local is_whole = #list > 1 or list[1] and (host:value(list[1]) or launchedit.is_one_side(list[1]))
+  local known = {}
+  for d = 1, 3 do
+    local value = list[d] and host:value(list[d]) or not list[d] and is_whole and 1
+    known[d] = value and value > 0 and math.ceil(value) or false
+  end
+  return known
 end
 
-local function of_blocks(host, ways, asked, tell)
+-- The block of a launch with the sides that a genome sets; nil where one is not known.
+local function block_of(host, way, set)
+  local block = known_sides(host, way.block)
+  for d = 1, 3 do
+    block[d] = set[d] or block[d]
+    if not block[d] then return nil end
+  end
+  return block
+end
+
+-- How many threads a block has as `words` change it; nil where it cannot be changed so.
+local function threads_then(block, words)
+  local read, new = attempt(launches.changed, { grid = 1, block = block }, words)
+  local n = read and new.block[1] * new.block[2] * new.block[3]
+  return n and n <= launches.MOST_THREADS and n or nil
+end
+
+local function of_blocks(host, ways, asked, set, tell)
   for _, way in ipairs(ways) do
-    local block, place = way.block ~= "" and host:dimensions(way.block), way.launch.place
+    local block, place = block_of(host, way, set), way.launch.place
     if not block then
       tell("%s, and how many threads a block of %s has is not known", asked.conditions, place)
-    elseif not attempt(launches.changed, { grid = 1, block = block }, asked.words) then
+    elseif not threads_then(block, asked.words) then
       tell("%s, but %s launches blocks of %s", asked.conditions, place, table.concat(block, " x "))
     end
   end
+end
+
+local WARP = 32
+
+-- The promise of a barrier that became a warp's; nil where none did.
+local function waits_in_warp(problem, genome)
+  for _, gene in ipairs(problem.grammar:genes(genome) or {}) do
+    if gene.promise == warp_barrier.PROMISE then return gene.promise end
+  end
+end
+
+-- Are all blocks that a genome leaves to a kernel's launches of one warp, which has no other to
+-- wait for? Without launches, as of a person's own problem, those that the problem says.
+local function is_one_warp(problem, genome, host, ways)
+  local _, detail = problem.grammar:apply(genome)
+  local words = detail and detail.params and detail.params[launches.PARAMETER]
+  local set, values = block_set(problem, genome), problem:values(detail and detail.params)
+  local own = {}
+  for d, side in ipairs { "x", "y", "z" } do own[d] = values["block_size_" .. side] or 1 end
+  for i = 1, math.max(1, #ways) do
+    local block = own
+    if host then block = ways[i] and block_of(host, ways[i], set) end
+    if not block or (threads_then(block, words) or WARP + 1) > WARP then return false end
+  end
+  return true
 end
 
 -- As many blocks as there are then for the threads of a launch; nil where that is not known.
@@ -368,22 +420,11 @@ end
 --------------------------------------------------------------------------------------------------
 -- Numbers
 
--- Does a genome set a block of one warp, which has no other to wait for?
-local function sets_one_warp(problem, genome)
-  if not genome:find "block_size_" then return false end
-  local _, detail = problem.grammar:apply(genome)
-  local values, threads_in = problem:values(detail and detail.params), 1
-  for _, side in ipairs { "x", "y", "z" } do
-    threads_in = threads_in * (values["block_size_" .. side] or 1)
-  end
-  return threads_in <= 32
-end
-
 -- What transformations promise of all numbers and all work: the cases have some. How wrong an
 -- answer may be, a person who wrote the problem has said himself.
-local function of_genes(problem, genome, is_own, tell)
+local function of_genes(problem, genome, is_own, one_warp, tell)
   for _, gene in ipairs(problem.grammar:genes(genome) or {}) do
-    local is_kept = gene.promise == warp_barrier.PROMISE and sets_one_warp(problem, genome)
+    local is_kept = gene.promise == warp_barrier.PROMISE and one_warp()
     is_kept = is_kept or is_own and gene.promise == float.promise
     if gene.promise and not is_kept then tell("by %s that %s", gene.text, gene.promise) end
   end
@@ -408,8 +449,7 @@ end
 local function of_copies(problem, genome, tell)
   local genes = problem.grammar:genes(genome) or {}
   for _, copied in ipairs(genes) do
-    local lines = copied.twice and copied.lines or {}
-    local first, last = lines[1], lines[#lines]
+    local first, last = table.unpack(copied.twice and copied.reach or {})
     for _, gene in ipairs(first and genes or {}) do
       local rule = gene.target
       if rule and rule.type ~= "pragma" and rule.line >= first and rule.line <= last then
@@ -450,18 +490,6 @@ local function ways_to(host, kernel)
   return list
 end
 
--- The sides of a launch's grid, false where one is not known.
-local function known_sides(host, way)
-  local list = way.grid ~= "" and host:sides(way.grid) or {}
-  local is_whole = #list > 1 or list[1] and (host:value(list[1]) or launchedit.is_one_side(list[1]))
-  local grid = {}
-  for d = 1, 3 do
-    local value = list[d] and host:value(list[d]) or not list[d] and is_whole and 1
-    grid[d] = value and value > 0 and math.ceil(value) or false
-  end
-  return grid
-end
-
 -- Those words that change or ask something of a grid's sides that are known; those that are not
 -- known become 1.
 local function of_known(grid, words)
@@ -481,7 +509,7 @@ end
 ---@return boolean
 function M.breaks(host, kernel, words)
   for _, way in ipairs(ways_to(host, kernel)) do
-    local grid = known_sides(host, way)
+    local grid = known_sides(host, way.grid)
     local asked_words = of_known(grid, words)
     if not attempt(launches.changed, { grid = grid, block = 1 }, asked_words) then return true end
   end
@@ -529,8 +557,10 @@ local function of_recorded(problem, genome, tell)
   local texts, lines = texts_of(problem, genome, "launchbounds")
   for i, text in ipairs(texts) do ask(text, kernel_at(problem, lines[i]), of_bounds, text) end
   for _, kernel in ipairs(settings.keys(t.kernels)) do
-    local block = asked_of_block(problem, genome, kernel)
-    if block then ask(block.conditions, kernel, of_blocks, block) end
+    local block = asked_of(problem, genome, kernel, "block")
+    if block then
+      ask(block.conditions, kernel, function(host, ways) of_blocks(host, ways, block, {}, tell) end)
+    end
     local grid = asked_of(problem, genome, kernel, "grid")
     if grid then
       ask(grid.conditions, kernel, function(host, ways) of_grids(host, ways, grid, {}, tell) end)
@@ -558,14 +588,27 @@ end
 ---@return string[] kept what it promises and need not be a person's to keep, with the reason
 function M.of(problem, genome, seen)
   local t = problem.definition.kernel_table and problem.definition.kernel_table.table
-  local is_asked = problem.definition.recorded or t and t.made_from
+  local is_made = t and t.made_from and not problem.definition.recorded
+  local is_asked = problem.definition.recorded or is_made
   if problem.is_ptx then return {}, {} end
   local list, tell = teller()
   local kept, keep = teller()
-  of_genes(problem, genome, not is_asked, tell)
+  local bounds = is_made and texts_of(problem, genome, "launchbounds") or {}
+  local arrays = is_made and apart(problem, genome)
+  local block = is_made and asked_of(problem, genome, t.kernel, "block")
+  local grid = is_made and asked_of(problem, genome, t.kernel, "grid")
+  local changed = is_made and changes_launch(problem, genome)
+    and "that every launch is changed with it"
+  local of_launches = arrays or bounds[1] or (block or grid or {}).conditions or changed
+  local first = of_launches or is_made and waits_in_warp(problem, genome)
+  local host = first and asked(tell, first, t, t.kernel)
+  local ways = host and ways_to(host, t.kernel) or {}
+  of_genes(problem, genome, not is_asked, function()
+    return (host or not is_made) and is_one_warp(problem, genome, host, ways)
+  end, tell)
   of_proved(problem, genome, keep)
   local rows = seen and watched(problem, genome, seen) or {}
-  if not (t and t.made_from) then of_watched(rows, tell, keep) end
+  if not is_made then of_watched(rows, tell, keep) end
   if not is_asked then return list, kept end
   of_mathematics(problem, genome, tell)
   of_copies(problem, genome, tell)
@@ -573,23 +616,15 @@ function M.of(problem, genome, seen)
     if problem.definition.made_from then of_recorded(problem, genome, tell) end
     return list, kept
   end
-  local bounds = texts_of(problem, genome, "launchbounds")
-  local arrays, block = apart(problem, genome), asked_of_block(problem, genome, t.kernel)
-  local grid = asked_of(problem, genome, t.kernel, "grid")
-  local conditions = block or grid
-  local changed = changes_launch(problem, genome) and "that every launch is changed with it"
-  local first = arrays or bounds[1] or conditions and conditions.conditions or changed
-  if not first then return list, kept end
-  local host = asked(tell, first, t, t.kernel)
-  local ways = host and ways_to(host, t.kernel) or {}
-  if host then of_names(host, t.kernel, changed or first, tell) end
-  local told = #list
-  if host and arrays then of_arrays(host, t, ways, arrays, tell) end
-  if host and #list == told then of_host(rows, tell, keep) end
-  for _, text in ipairs(host and bounds or {}) do of_bounds(host, ways, text, tell) end
-  if host and block then of_blocks(host, ways, block, tell) end
-  if host then of_guards(host, problem, ways, block_set(problem, genome), tell) end
-  if host and grid then of_grids(host, ways, grid, block_set(problem, genome), tell) end
+  if not host or not of_launches then return list, kept end
+  of_names(host, t.kernel, changed or of_launches, tell)
+  local told, set = #list, block_set(problem, genome)
+  if arrays then of_arrays(host, t, ways, arrays, tell) end
+  if #list == told then of_host(rows, tell, keep) end
+  for _, text in ipairs(bounds) do of_bounds(host, ways, text, tell) end
+  if block then of_blocks(host, ways, block, set, tell) end
+  of_guards(host, problem, ways, set, tell)
+  if grid then of_grids(host, ways, grid, set, tell) end
   return list, kept
 end
 

@@ -132,6 +132,18 @@ local function loop_start(t, i)
   if stop and stop < i then return open + 1, stop end
 end
 
+-- Is an expression a thread's place itself, or a name that begins as one? No element that is there.
+local function is_place(t, from, to)
+  local begins = from == to and t:find(1, t[from], "=")
+  if begins then from, to = begins + 2, expression_end(t, begins + 2) end
+  local found = false
+  for i = from, to do
+    if t[i] == "[" then return false end
+    found = found or t[i] == "threadIdx"
+  end
+  return found
+end
+
 local function compared(use, t, i, compare, is_left, derived)
   local from, to = other_side(t, compare, is_left)
   local number = from == to and t:kind(from) == "number" and tonumber((t[from]:gsub("[uUlLfF]+$",
@@ -146,7 +158,7 @@ local function compared(use, t, i, compare, is_left, derived)
     use.thread, use.shared = use.thread or thread, use.shared or shared
   elseif thread then
     use.lane = use.lane or thread
-    use.guard = use.guard or not first and thread or nil
+    use.guard = use.guard or not first and is_place(t, from, to) and thread or nil
   elseif first then use.loop = true
   else use.bound = use.bound or not EQUALS[t[compare]] end
 end

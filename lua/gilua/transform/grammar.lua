@@ -124,6 +124,13 @@ local function copy(t)
   return new
 end
 
+-- The first line and the last that edits change.
+local function reach_of(edits)
+  local first, last = math.huge, 0
+  for _, edit in ipairs(edits) do first, last = math.min(first, edit[1]), math.max(last, edit[2]) end
+  return { first, last }
+end
+
 -- What one more gene makes of what a sequence made.
 local function step(self, before, index, g)
   local made = copy(before)
@@ -133,7 +140,8 @@ local function step(self, before, index, g)
   if change then edited, why = lines.edited(made.lines, change.edits) end
   made.steps[index] = edited
     and { says = change.says or "", launch = change.launch, promise = change.promise,
-          pairs = change.pairs, asked = change.asked, twice = change.twice }
+          pairs = change.pairs, asked = change.asked, twice = change.twice,
+          reach = reach_of(change.edits) }
     or { why = why }
   if not edited then return made end
   made.lines = edited
@@ -289,7 +297,8 @@ end
 --- As gi.grammar's; of a transformation { text, kind = "transform", name, args, at (its line),
 --- lines (those that it changes), says and launch, or why it is passed over; apart: arrays are
 --- taken for different memory that are not proved to be; proved: all are; pairs: which; twice:
---- lines stay beside a copy; judged: data say whether it keeps the meaning; donated: it brings a
+--- lines stay beside a copy; reach: from which line to which it changes some, though another gene
+--- did later; judged: data say whether it keeps the meaning; donated: it brings a
 --- part of another function; promise: what it takes of numbers }.
 function Grammar:genes(genome)
   if not gene.any(genome) then return self.core:genes(genome) end
@@ -308,7 +317,7 @@ function Grammar:genes(genome)
       apart = step_of.pairs ~= nil and #step_of.pairs > 0,
       proved = step_of.asked and #step_of.pairs == 0 or false,
       judged = known.judged or false, donated = known.donated or false,
-      promise = step_of.promise }
+      promise = step_of.promise, reach = step_of.reach }
   end
   return list
 end

@@ -18,7 +18,7 @@ local M = {}
 M.PARAMETER = "T:launch"
 
 local SIDES = { x = 1, y = 2, z = 3 }
-local MOST_THREADS = 1024 -- of a block
+M.MOST_THREADS = 1024 -- of a block
 local MOST = 2 ^ 31 -- threads of a grid in a dimension, so that an int counts them
 
 --- Blocks of a grid along y, and along z (CUDA C++ Programming Guide, compute capabilities).
@@ -102,9 +102,9 @@ end
 
 -- Raises what does not fit.
 local function require_fit(grid, block)
-  if block[1] * block[2] * block[3] > MOST_THREADS then
+  if block[1] * block[2] * block[3] > M.MOST_THREADS then
     error(("the transformation makes blocks of %d threads, and %d are the most"):format(
-      block[1] * block[2] * block[3], MOST_THREADS), 0)
+      block[1] * block[2] * block[3], M.MOST_THREADS), 0)
   end
   for d = 1, 3 do
     if grid[d] * block[d] >= MOST then

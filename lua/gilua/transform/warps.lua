@@ -290,7 +290,8 @@ local function by_a_warp(loop)
   return e:lines()
 end
 
-local tree = { name = "tree", doc = "The last 32 of a sum in shared memory added by shuffles." }
+local tree = { name = "tree", twice = true,
+  doc = "The last 32 of a sum in shared memory added by shuffles." }
 
 function tree.find(kernel)
   local list = {}
