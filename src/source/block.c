@@ -7,6 +7,8 @@
 */
 #include "source/tree.h"
 
+#include "source/reader.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,18 +47,8 @@ static bool is_name(const Tree *t, int i) {
 }
 
 /* The token after the bracket's partner. */
-static int past(const Tree *t, int i) {
+static int behind(const Tree *t, int i) {
     return t->match[i] >= 0 ? t->match[i] + 1 : i + 1;
-}
-
-int past_angle(const Tree *t, Angles kind, int i, int last) {
-    int after = i < t->n_tok ? t->past_angle[kind][i] : 0;
-    return after && after <= last ? after : i;
-}
-
-/* After `< … >` of a template, or i when it is not one. */
-static int past_angles(const Tree *t, int i, int to) {
-    return past_angle(t, ANGLES_PARAMETERS, i, to);
 }
 
 /* ---- brackets ---- */
@@ -94,52 +86,6 @@ static bool match_brackets(Parser *p) {
     if (fine && n) fine = bracket_error(p, stack[n - 1], t->n_tok - 1);
     free(stack);
     return fine;
-}
-
-/* ---- angle brackets ---- */
-
-/* Tokens '<' that may still be closed. Those before `base` stand outside the brackets around. */
-typedef struct AngleStack {
-    int *open, n;
-    int *bases, n_bases, base;
-} AngleStack;
-
-/* Ends up to n of the open '<' at token i. */
-static void close_angles(AngleStack *s, int n, int i, int *past_angle_of) {
-    for (; n > 0 && s->n > s->base; n--) past_angle_of[s->open[--s->n]] = i + 1;
-}
-
-/* Can there be no '>' behind token i for a '<' before it? */
-static bool ends_angles(const Tree *t, Angles kind, int i) {
-    static const char *const of_arguments[] = {";", "&&", "||", "=", NULL};
-    static const char *const of_parameters[] = {";", "{", "}", NULL};
-    return tok_in(t, i, kind == ANGLES_ARGUMENTS ? of_arguments : of_parameters);
-}
-
-static void match_angle(const Tree *t, Angles kind, int i, AngleStack *s) {
-    int length = t->tok[i].end - t->tok[i].start;
-    char c = t->src[t->tok[i].start];
-    if (ends_angles(t, kind, i)) s->n = s->base;
-    if (t->match[i] > i) {
-        s->bases[s->n_bases++] = s->base;
-        s->base = s->n;
-    } else if (t->match[i] >= 0) {
-        s->n = s->base;
-        s->base = s->bases[--s->n_bases];
-    } else if (c == '<' && length == 1) s->open[s->n++] = i;
-    else if (c == '>' && t->src[t->tok[i].end - 1] == '>') close_angles(s, length, i,
-                                                                       t->past_angle[kind]);
-}
-
-/* A `<` within brackets is closed within them. */
-static void match_angles(Tree *t, Angles kind) {
-    size_t size = ((size_t)t->n_tok + 1) * sizeof(int);
-    AngleStack s = {.open = gi_alloc(size), .bases = gi_alloc(size)};
-    t->past_angle[kind] = gi_alloc(size);
-    for (int i = 0; i < t->n_tok; i++)
-        if (t->tok[i].kind == TOK_PUNCT) match_angle(t, kind, i, &s);
-    free(s.open);
-    free(s.bases);
 }
 
 /* ---- nodes ---- */
@@ -212,6 +158,21 @@ static bool in_template(const Tree *t, int node) {
     return false;
 }
 
+static bool holds(const Tree *t, int first, int last, const char *text) {
+    for (int i = first; i < last; i++)
+        if (tok_is(t, i, text)) return true;
+    return false;
+}
+
+/* Declares the name that a head tests, which begins with a value: `if (int z = n)`. Is there one? */
+static bool declare_head(Tree *t, int node) {
+    int first = t->node[node].head + 1, last = t->node[node].head_end - 1;
+    bool declares = (holds(t, first, last, "=") || holds(t, first, last, "{")) &&
+                    tree_is_declaration(t, first, last);
+    if (declares) tree_declare(t, first, last, node);
+    return declares;
+}
+
 /* In a template the branch that an `if constexpr` leaves out may be one that does not compile. */
 static int parse_if(Parser *p, int at, int parent) {
     Tree *t = p->t;
@@ -225,11 +186,9 @@ static int parse_if(Parser *p, int at, int parent) {
     set_head(t, node, paren);
     t->node[node].constant = constant;
     int head_end = t->node[node].head_end;
-    for (int i = paren + 1; i < head_end; i++)
-        if (tok_is(t, i, ";")) fixed = "it holds a declaration";
-    if (tree_is_declaration(t, paren + 1, head_end - 1)) fixed = "it holds a declaration";
+    if (declare_head(t, node) || holds(t, paren + 1, head_end, ";"))
+        fixed = "it holds a declaration";
     t->node[node].fixed = fixed;
-    tree_declare(t, paren + 1, head_end - 1, node);
     int i = parse_body(p, head_end, node);
     if (i >= 0 && tok_is(t, i, "else")) {
         t->node[node].else_at = i;
@@ -244,9 +203,7 @@ static int parse_while(Parser *p, int at, int parent, NodeKind kind) {
     int node = open_node(p, kind, parent, at);
     set_head(t, node, at + 1);
     int head_end = t->node[node].head_end;
-    if (tree_is_declaration(t, at + 2, head_end - 1))
-        t->node[node].fixed = "it holds a declaration";
-    tree_declare(t, at + 2, head_end - 1, node);
+    if (declare_head(t, node)) t->node[node].fixed = "it holds a declaration";
     int i = parse_body(p, head_end, node);
     return i < 0 ? i : close_node(p, node, i);
 }
@@ -315,13 +272,14 @@ static int parse_unknown(Parser *p, int at, int parent) {
 /* After a macro at `at` that needs no ';' behind it, and its ';' where it has one; else `at`. */
 static int past_ended_macro(const Tree *t, int at) {
     if (!is_name(t, at) || tree_macro_form(t, t->tok[at].name) != MACRO_ENDED) return at;
-    int after = tok_is(t, at + 1, "(") ? past(t, at + 1) : at + 1;
+    int after = tok_is(t, at + 1, "(") ? behind(t, at + 1) : at + 1;
     return tok_is(t, after, ";") ? after + 1 : after;
 }
 
 /* Where the simple statement at `at` ends: after its ';', or before what cannot belong to it. */
 static int statement_end(const Tree *t, int at) {
-    bool call = is_name(t, at) && tok_is(t, at + 1, "(");
+    Reader r = tree_reader(t, t->n_tok - 1); /* decltype(n) z = 0; is no macro's call */
+    bool call = is_name(t, at) && tok_is(t, at + 1, "(") && !is_declaration(&r, at);
     if (past_ended_macro(t, at) > at) return past_ended_macro(t, at);
     for (int i = at; i < t->n_tok - 1;) {
         if (tok_is(t, i, ";")) return i + 1;
@@ -333,12 +291,6 @@ static int statement_end(const Tree *t, int at) {
         i = t->match[i] > i ? t->match[i] + 1 : i + 1;
     }
     return t->n_tok - 1;
-}
-
-static bool holds(const Tree *t, int first, int last, const char *text) {
-    for (int i = first; i < last; i++)
-        if (tok_is(t, i, text)) return true;
-    return false;
 }
 
 static bool partial_between(const Tree *t, int first, int last) {
@@ -423,7 +375,7 @@ static int parse_shape(Parser *p, int at, int parent, bool braceless) {
     p->headed = false;
     if (label > at) return parse_label(p, at, label, parent);
     if (tok_is(t, at, "[") && tok_is(t, at + 1, "[")) /* an attribute */
-        return parse_statement(p, past(t, at), parent, braceless);
+        return parse_statement(p, behind(t, at), parent, braceless);
     if (tok_is(t, at, "{")) {
         p->labelled = false;
         return parse_block(p, at, parent);
@@ -450,76 +402,18 @@ static int parse_statement(Parser *p, int at, int parent, bool braceless) {
 
 static int parse_items(Parser *p, int at, int to, int parent);
 
-static const char *const attribute_words[] = {
-    "__launch_bounds__", "__attribute__", "__align__",         "alignas", "decltype", "__declspec",
-    "noexcept",          "explicit",      "__cluster_dims__", "throw",   "requires", NULL};
-static const char *const after_params[] = {"{",        "const", "noexcept", "override", "final",
-                                           "volatile", ":",     "->",       "&",        "&&",
-                                           "[",        "try",   "requires", NULL};
-
-/* After `template <…>`, whose parameters may have defaults; `at` where there is none. */
-static int past_template(const Tree *t, int at, int to) {
-    if (!tok_is(t, at, "template") || !tok_is(t, at + 1, "<")) return at;
-    int after = past_angles(t, at + 1, to);
-    return after > at + 1 ? after : at;
-}
-
-/* The name before the '(' of a function's parameters; -1 where there is none. That of an explicit
-** specialisation, `template <> … f<3>(…)`, stands before its arguments. */
-static int name_before(const Tree *t, int first, int params) {
-    int depth = 0, i = params - 1;
-    if (is_name(t, i)) return i;
-    if (!tok_is(t, first, "template") || !tok_is(t, first + 2, ">")) return -1;
-    for (; i > first + 2; i = t->match[i] >= 0 && t->match[i] < i ? t->match[i] - 1 : i - 1) {
-        if (tok_is(t, i, ">")) depth++;
-        else if (tok_is(t, i, ">>")) depth += 2;
-        else if (tok_is(t, i, ">>>")) depth += 3;
-        else if (tok_is(t, i, "<") && --depth == 0) return is_name(t, i - 1) ? i - 1 : -1;
-        if (depth <= 0) return -1;
-    }
-    return -1;
-}
-
-/* The '(' of the parameters of an item that has its body's '{' at brace; -1: no function. */
-static int find_params(const Tree *t, int first, int brace) {
-    int head = past_template(t, first, brace);
-    for (int i = head + 1; i < brace; i = t->match[i] > i ? t->match[i] + 1 : i + 1) {
-        if (tok_is(t, i, "=")) return -1;
-        if (!tok_is(t, i, "(") || t->match[i] > brace) continue;
-        bool operator_name = holds(t, i > first + 3 ? i - 3 : first, i, "operator");
-        if (operator_name && tok_is(t, i + 2, "(")) continue; /* operator()(…) */
-        if (name_before(t, first, i) < 0 && !operator_name) continue;
-        if (tok_in(t, i - 1, attribute_words)) continue;
-        if (tok_in(t, t->match[i] + 1, after_params)) return i;
-    }
-    return -1;
-}
-
-/* After the initialisers `: a(1), b{2}` of a constructor: its body's '{'. */
-static int past_initialisers(const Tree *t, int i) {
-    for (; i < t->n_tok - 1; i++) {
-        if (tok_is(t, i, ";") || tok_is(t, i, "}")) return i;
-        if (tok_is(t, i, "{") && !is_name(t, i - 1) && !tok_is(t, i - 1, ">")) return i;
-        if (tok_is(t, i, "(") || tok_is(t, i, "{")) i = t->match[i];
-    }
-    return i;
-}
-
 static int parse_function(Parser *p, int first, int params, int brace, int parent) {
     Tree *t = p->t;
-    int node = open_node(p, NODE_FUNCTION, parent, first);
+    Reader r = tree_reader(t, brace);
+    int node = open_node(p, NODE_FUNCTION, parent, first), name = name_of(&r, first, params);
     set_head(t, node, params);
-    int name = name_before(t, first, params);
     if (name >= 0) {
         t->node[node].name = t->tok[name].name;
         tree_declare_name(t, DECL_FUNCTION, name, parent);
     }
     if (tok_is(t, first, "template") && tok_is(t, first + 1, "<"))
-        tree_declare_params(t, first + 1, past_angles(t, first + 1, brace) - 1, node);
+        tree_declare_params(t, first + 1, template_end(&r, first + 1, brace), node);
     tree_declare_params(t, params, t->match[params], node);
-    int after = t->match[params] + 1;
-    if (tok_is(t, after, ":")) brace = past_initialisers(t, after);
-    if (!tok_is(t, brace, "{")) return close_node(p, node, brace + 1);
     int end = parse_block(p, brace, node);
     return end < 0 ? end : close_node(p, node, end);
 }
@@ -532,17 +426,6 @@ static int parse_inside(Parser *p, NodeKind kind, int first, int name, int brace
     return close_node(p, node, t->match[brace] + 1);
 }
 
-static const char *const class_words[] = {"struct", "class", "union", NULL};
-
-/* The class keyword of an item that defines one: before brace, with no '(' of parameters. */
-static int class_at(const Tree *t, int first, int brace) {
-    for (int i = first; i < brace; i++) {
-        if (tok_is(t, i, "<")) i = past_angles(t, i, brace) - (past_angles(t, i, brace) > i);
-        if (tok_in(t, i, class_words)) return i;
-    }
-    return -1;
-}
-
 /* The rest of an item after a '}' that did not end it: declarators and their ';'. */
 static int past_semicolon(const Tree *t, int i, int to) {
     while (i < to && !tok_is(t, i, ";")) i = t->match[i] > i ? t->match[i] + 1 : i + 1;
@@ -551,10 +434,8 @@ static int past_semicolon(const Tree *t, int i, int to) {
 
 static int parse_class(Parser *p, int first, int key, int brace, int parent) {
     Tree *t = p->t;
-    int name = key + 1;
-    while (name < brace && (tok_in(t, name, attribute_words) || tok_is(t, name, "[")))
-        name = tok_is(t, name, "[") ? past(t, name) : tok_is(t, name + 1, "(") ? past(t, name + 1)
-                                                                              : name + 1;
+    Reader r = tree_reader(t, brace);
+    int name = past_attributes(&r, key + 1);
     if (!is_name(t, name)) name = -1;
     int end = parse_inside(p, NODE_CLASS, first, name, brace, parent);
     if (end < 0) return end;
@@ -569,7 +450,8 @@ static int parse_class(Parser *p, int first, int key, int brace, int parent) {
 /* An item whose first '{' outside parentheses is at brace. */
 static int parse_braced(Parser *p, int first, int brace, int to, int parent) {
     Tree *t = p->t;
-    int word = tok_is(t, first, "inline") ? first + 1 : first;
+    Reader r = tree_reader(t, to);
+    int head = past_heads(&r, first, brace), word = tok_is(t, first, "inline") ? first + 1 : first;
     if (tok_is(t, word, "namespace")) {
         int name = is_name(t, word + 1) ? word + 1 : -1;
         if (name >= 0) tree_declare_name(t, DECL_NAMESPACE, name, parent);
@@ -577,11 +459,11 @@ static int parse_braced(Parser *p, int first, int brace, int to, int parent) {
     }
     if (tok_is(t, first, "extern") && t->tok[first + 1].kind == TOK_STRING && brace == first + 2)
         return parse_inside(p, NODE_NAMESPACE, first, -1, brace, parent);
-    int params = find_params(t, first, brace);
-    if (params >= 0) return parse_function(p, first, params, brace, parent);
-    bool is_value = holds(t, past_template(t, first, brace), brace, "=");
-    int key = is_value ? -1 : class_at(t, first, brace);
-    if (key >= 0) return parse_class(p, first, key, brace, parent);
+    int params = params_of(&r, first, brace);
+    int body = params >= 0 ? body_of(&r, t->match[params], brace, to) : -1;
+    if (body >= 0) return parse_function(p, first, params, body, parent);
+    int key = holds(t, head, brace, "=") ? -1 : tag_of(&r, first, brace);
+    if (key >= 0 && !tok_is(t, key, "enum")) return parse_class(p, first, key, brace, parent);
     int after = past_semicolon(t, t->match[brace] + 1, to);
     tree_declare(t, first, after, parent);
     return after;
@@ -589,7 +471,8 @@ static int parse_braced(Parser *p, int first, int brace, int to, int parent) {
 
 static int parse_item(Parser *p, int at, int to, int parent) {
     Tree *t = p->t;
-    int i = past_template(t, at, to);
+    Reader r = tree_reader(t, to);
+    int i = past_heads(&r, at, to);
     for (; i < to && !tok_is(t, i, ";"); i = t->match[i] > i ? t->match[i] + 1 : i + 1)
         if (tok_is(t, i, "{")) return parse_braced(p, at, i, to, parent);
     i = i < to ? i + 1 : to;
@@ -611,8 +494,7 @@ static int parse_items(Parser *p, int at, int to, int parent) {
 bool tree_blocks(Tree *t, gi_err *err) {
     Parser p = {.t = t, .err = err};
     if (!match_brackets(&p)) return false;
-    match_angles(t, ANGLES_ARGUMENTS);
-    match_angles(t, ANGLES_PARAMETERS);
+    tree_read_words(t);
     int file = open_node(&p, NODE_FILE, -1, 0);
     if (parse_items(&p, 0, t->n_tok - 1, file) < 0) return false;
     close_node(&p, file, t->n_tok);
@@ -626,6 +508,7 @@ bool tree_blocks(Tree *t, gi_err *err) {
 }
 
 void tree_free(Tree *t) {
+    if (t->source) source_free(t->source);
     for (int i = 0; i < t->n_place; i++) free(t->place[i].literal);
     for (int i = 0; i < t->n_macro; i++) {
         free(t->macro[i].param);
@@ -635,7 +518,7 @@ void tree_free(Tree *t) {
                    t->macro,      t->node,      t->decl,       t->group_parent, t->group_fixed,
                    t->group_else, t->last_decl, t->older_decl, t->last_macro,  t->older_macro,
                    t->newest,     t->older_here, t->first_here, t->next_here,  t->by_reference,
-                   t->group_place, t->past_angle[0], t->past_angle[1], t->constructed};
+                   t->group_place, t->constructed, t->source};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
     names_free(&t->names);
     *t = (Tree){0};

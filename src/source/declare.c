@@ -21,6 +21,7 @@ static int past_angles(const Reader *r, int i) {
         if (is(r, k, "<")) depth++;
         if (is(r, k, ">")) depth--;
         if (is(r, k, ">>")) depth -= 2;
+        if (is(r, k, ">>>")) depth -= 3;
         if (is(r, k, ";") || is(r, k, "{")) return -1;
         if (depth <= 0) return depth < 0 ? -1 : k + 1;
         k = is(r, k, "(") || is(r, k, "[") ? past(r, k) : k + 1;
@@ -367,16 +368,19 @@ bool read_parameter(Reader *r, int from, int to, int function, SourceRole role) 
     return true;
 }
 
+int parameter_end(const Reader *r, int i, int close) {
+    while (i < close && !is(r, i, ",")) {
+        int angles = is(r, i, "<") ? past_angles(r, i) : -1, match = match_of(r, i);
+        i = angles > i ? angles : match > i && match < close ? match + 1 : i + 1;
+    }
+    return i < close ? i : close;
+}
+
 bool read_parameters(Reader *r, int open, int close, int function, SourceRole role) {
     if (close == open + 2 && is(r, open + 1, "void")) return true;
-    for (int i = open + 1, from = i; i <= close && close > open + 1;) {
-        if (i == close || is(r, i, ",")) {
-            if (!read_parameter(r, from, i - 1, function, role)) return false;
-            from = i + 1;
-        }
-        int angles = is(r, i, "<") ? past_angles(r, i) : -1;
-        int match = match_of(r, i);
-        i = angles > i ? angles : match > i && match < close ? match + 1 : i + 1;
+    for (int from = open + 1, end; from <= close && close > open + 1; from = end + 1) {
+        end = parameter_end(r, from, close);
+        if (!read_parameter(r, from, end - 1, function, role)) return false;
     }
     return true;
 }

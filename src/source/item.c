@@ -22,13 +22,13 @@ static int unknown_item(Reader *r, int first, int last, int parent, const char *
     return last + 1;
 }
 
-/* The '>' of `template <…>` at its '<'; -1. */
-static int template_end(const Reader *r, int open, int to) {
+int template_end(const Reader *r, int open, int to) {
     int depth = 0;
     for (int k = open; k < to && !is(r, k, ";") && !is(r, k, "{") && !is(r, k, "}");) {
         if (is(r, k, "<")) depth++;
         if (is(r, k, ">")) depth--;
         if (is(r, k, ">>")) depth -= 2;
+        if (is(r, k, ">>>")) depth -= 3;
         if (depth <= 0) return k;
         k = is(r, k, "(") || is(r, k, "[") ? past(r, k) : k + 1;
     }
@@ -36,7 +36,7 @@ static int template_end(const Reader *r, int open, int to) {
 }
 
 /* Behind all `template <…>` and `extern "C"` of an item. */
-static int past_heads(const Reader *r, int i, int to) {
+int past_heads(const Reader *r, int i, int to) {
     for (;;) {
         int end = is(r, i, "template") && is(r, i + 1, "<") ? template_end(r, i + 1, to) : -1;
         if (end > i) i = end + 1;
@@ -53,26 +53,39 @@ static bool is_operator(const Reader *r, int first, int i) {
     return false;
 }
 
-/* The '(' of the parameters of what stands from first to the brace; -1: it is no function. */
-static int params_of(const Reader *r, int first, int brace) {
+int name_of(const Reader *r, int first, int params) {
+    int depth = 0, i = params - 1;
+    if (is_kind(r, i, TOK_NAME)) return i;
+    if (!is(r, first, "template") || !is(r, first + 2, ">")) return -1;
+    for (int open; i > first + 2; i = open >= 0 && open < i ? open - 1 : i - 1) {
+        open = match_of(r, i);
+        if (is(r, i, ">")) depth++;
+        else if (is(r, i, ">>")) depth += 2;
+        else if (is(r, i, ">>>")) depth += 3;
+        else if (is(r, i, "<") && --depth == 0) return is_kind(r, i - 1, TOK_NAME) ? i - 1 : -1;
+        if (depth <= 0) return -1;
+    }
+    return -1;
+}
+
+int params_of(const Reader *r, int first, int brace) {
     static const char *const behind[] = {"{",        "const",    "noexcept", "override", "final",
                                          "volatile", ":",        "->",       "&",        "&&",
                                          "try",      "requires", NULL};
-    for (int i = first; i<brace; i = match_of(r, i)> i ? past(r, i) : i + 1) {
+    for (int i = past_heads(r, first, brace); i < brace;
+         i = match_of(r, i) > i ? past(r, i) : i + 1) {
         if (is(r, i, "=") && !is(r, i - 1, "operator")) return -1;
         if (!is(r, i, "(") || match_of(r, i) < 0) continue;
         if (is_class(r, i - 1, WORD_ATTRIBUTE | WORD_NO_NAME)) continue;
         if (is_operator(r, first, i) && is(r, match_of(r, i) + 1, "(")) continue;
-        if (!is_kind(r, i - 1, TOK_NAME) && !is_operator(r, first, i)) continue;
+        if (name_of(r, first, i) < 0 && !is_operator(r, first, i)) continue;
         int after = past_attributes(r, match_of(r, i) + 1);
         if (is_one_of(r, after, behind)) return i;
     }
     return -1;
 }
 
-/* The '{' of a body behind its parameters: the initialisers of a constructor have braces too. One
-** that is followed by something else than another or the body is none. */
-static int body_of(const Reader *r, int close, int brace, int to) {
+int body_of(const Reader *r, int close, int brace, int to) {
     static const char *const behind[] = {",", "{", "...", NULL};
     if (!is(r, past_attributes(r, close + 1), ":")) return brace;
     for (int i = close + 2; i < to && !is(r, i, ";"); i++) {
@@ -121,11 +134,12 @@ static void read_template_parameters(Reader *r, int node, int first, int to) {
 
 static int read_function(Reader *r, int first, int params, int brace, int parent) {
     int last = match_of(r, brace), node = node_new(r, SRC_FUNCTION, first, last);
+    int name = name_of(r, first, params);
     SourceNode *n = &r->s->node[node];
     n->open = params;
     n->close = match_of(r, params);
     n->semi1 = brace;
-    n->token = params - 1;
+    n->token = name >= 0 ? name : params - 1;
     read_template_parameters(r, node, first, params);
     read_all_parameters(r, node, params, match_of(r, params), ROLE_PARAM);
     read_body(r, node, brace);
@@ -207,8 +221,7 @@ static int read_plain(Reader *r, int first, int end, int parent) {
     return end + 1;
 }
 
-/* The struct, class, union or enum of an item that defines one; -1. */
-static int tag_of(const Reader *r, int first, int brace) {
+int tag_of(const Reader *r, int first, int brace) {
     for (int i = past_heads(r, first, brace); i < brace; i++)
         if (is_class(r, i, WORD_TAG)) return i;
     return -1;
@@ -233,7 +246,7 @@ static int read_braced(Reader *r, int first, int brace, int to, int parent) {
     if (match_of(r, brace) < 0)
         return unknown_item(r, first, brace, parent, "a '{' without its '}'");
     if (is_space) return read_space(r, first, brace, parent);
-    int params = params_of(r, past_heads(r, first, brace), brace);
+    int params = params_of(r, first, brace);
     if (params >= 0) {
         int body = body_of(r, match_of(r, params), brace, to);
         if (body >= 0 && match_of(r, body) > body)

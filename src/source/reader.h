@@ -75,6 +75,8 @@ bool read_declared(Reader *r, int from, int stop, int statement);
 void read_enumerators(Reader *r, int node);
 /* A parameter in [from, to]; false: it is not understood. */
 bool read_parameter(Reader *r, int from, int to, int function, SourceRole role);
+/* The ',' behind the parameter at i, or `close`. */
+int parameter_end(const Reader *r, int i, int close);
 bool read_parameters(Reader *r, int open, int close, int function, SourceRole role);
 
 /* A typedef, a using or the like from first to the ';': its word is at `word`. */
@@ -89,6 +91,21 @@ void read_statements(Reader *r, int node, int from, int close);
 int read_one_statement(Reader *r, int i, int stop);
 
 /* item.c */
+/* Behind all `template <…>` and `extern "C"` of an item. */
+int past_heads(const Reader *r, int i, int to);
+/* The '>' of `template <…>` at its '<'; -1. */
+int template_end(const Reader *r, int open, int to);
+/* The '(' of the parameters of what stands from first to the brace; -1: it is no function. */
+int params_of(const Reader *r, int first, int brace);
+/* The name before the '(' of a function's parameters; -1 where there is none. That of an explicit
+** specialisation, `template <> … f<3>(…)`, stands before its arguments. */
+int name_of(const Reader *r, int first, int params);
+/* The '{' of a body behind its parameters: the initialisers of a constructor have braces too. One
+** that is followed by something else than another or the body is none. */
+int body_of(const Reader *r, int close, int brace, int to);
+/* The struct, class, union or enum of an item that defines one; -1. */
+int tag_of(const Reader *r, int first, int brace);
+
 void read_file(Reader *r);
 void read_directive(Reader *r); /* its text is that of a directive behind its '#' */
 void read_local_type(Reader *r, int first, int stop, int parent);

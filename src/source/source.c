@@ -298,13 +298,24 @@ static void find_types(Reader *r) {
     }
 }
 
-static void read_words(const char *text, int from, int to, int line, Source *out) {
-    *out = (Source){.text = text};
-    source_tokens(text, from, to, line, &out->tokens);
+static void know_words(Source *out) {
     out->words = gi_alloc(sizeof *out->words);
     words_know(out);
     number_words(out);
+}
+
+static void read_words(const char *text, int from, int to, int line, Source *out) {
+    *out = (Source){.text = text};
+    source_tokens(text, from, to, line, &out->tokens);
+    know_words(out);
     find_branches(out);
+}
+
+void source_of_tokens(const char *text, SourceTokens tokens, Source *out) {
+    *out = (Source){.text = text, .tokens = tokens};
+    know_words(out);
+    Reader r = {.s = out, .stop = tokens.n - 1};
+    find_types(&r);
 }
 
 void source_read(const char *text, int len, Source *out) {

@@ -163,6 +163,9 @@ typedef struct Source {
 
 /* Reads a text, which must outlive it. */
 void source_read(const char *text, int len, Source *out);
+/* Takes over tokens that were chosen of a text, for those who read declarations among them: it has
+** no nodes. */
+void source_of_tokens(const char *text, SourceTokens tokens, Source *out);
 /* Reads the words of a directive behind its '#': a macro's body as statements. The text of `s` must
 ** outlive it. */
 void source_read_directive(const Source *s, int token, Source *out);

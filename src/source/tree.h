@@ -114,7 +114,7 @@ typedef struct Tree {
     Token *tok;      /* code tokens; the last is TOK_END */
     int n_tok, cap_tok;
     int *match;      /* of a bracket token: its partner, else -1 */
-    int *past_angle[2]; /* of a token '<': the one after its '>', else 0; by Angles */
+    Source *source;  /* the same tokens, as decl.c asks the reader of declarations about them */
     Place *place;    /* place[0] is empty */
     int n_place, cap_place;
     Directive *dir;
@@ -161,13 +161,12 @@ bool tree_is_macro_call(const Tree *t, int first, int last);
 
 /* block.c: fills match, past_angle and node. */
 bool tree_blocks(Tree *t, gi_err *err);
-/* `<…>` of arguments holds no `;`, `=`, `&&` and `||` outside brackets; that of a template's
-** parameters no `;` and no brace. Returns the token after, or i where i begins none that ends
-** before token `last`. */
-typedef enum Angles { ANGLES_ARGUMENTS, ANGLES_PARAMETERS } Angles;
-int past_angle(const Tree *t, Angles kind, int i, int last);
 /* decl.c. Types of numbers, NULL-ended: */
 extern const char *const tree_arithmetic_words[];
+/* The tokens as the reader has them (reader.h), once their brackets are matched; one that reads
+** those before `last`. */
+void tree_read_words(Tree *t);
+struct Reader tree_reader(const Tree *t, int last);
 /* The declarations in tokens [first, last), into scope. */
 bool tree_is_declaration(const Tree *t, int first, int last);
 void tree_declare(Tree *t, int first, int last, int scope);
