@@ -563,7 +563,10 @@ static int classes(lua_State *L) {
 /* s:expression() */
 static int expression(lua_State *L) {
     Source *s = check_source(L);
+    int n_node = s->n_node, n_decl = s->n_decl;
     push_tree(L, s, source_read_expression(s));
+    s->n_node = n_node; /* what was read as an expression is no part of the file's tree */
+    s->n_decl = n_decl;
     return 1;
 }
 

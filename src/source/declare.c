@@ -328,8 +328,7 @@ static void decay(Reader *r, int node) {
     SourceNode *n = &r->s->node[node];
     SourceDecl *d = &r->s->decl[n->decl];
     if (n->child < 0 || d->rows || d->reference || d->function) return;
-    n->child = r->s->node[n->child].next;
-    if (n->child < 0) n->tail = -1;
+    r->s->node[n->child].role = ROLE_NONE;
     d->pointer++;
     d->target_const = d->target_const || d->is_const;
     d->is_const = false;

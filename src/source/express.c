@@ -103,7 +103,8 @@ static int read_sizeof(Reader *r) {
     int first = r->at++;
     if (here(r, "...")) r->at++;
     if (!here(r, "(")) {
-        int of = read_unary(r);
+        int n_node = r->s->n_node, n_decl = r->s->n_decl, of = read_unary(r);
+        unread(r, n_node, n_decl); /* nothing of it is computed */
         return of < 0 ? of : node_new(r, SRC_NUMBER, first, r->at - 1);
     }
     if (match_of(r, r->at) < 0) return fail(r, "a bracket without its partner");
@@ -133,17 +134,19 @@ static int read_qualified(Reader *r) {
     return node;
 }
 
-/* `static_cast<int>(x)` behind its type */
-static int read_named_cast(Reader *r, int name) {
-    SourceNode of = r->s->node[name];
+/* `static_cast<int>(x)` behind its type: makes a cast of the node that was read as a name. */
+static int read_named_cast(Reader *r, int node) {
     int close = match_of(r, r->at);
     r->at++;
     int a = close >= 0 ? read_assign(r) : -1;
     if (a < 0 || r->at != close) return fail(r, "a cast that does not end");
     r->at++;
-    int node = node_new(r, SRC_CAST, of.first, close);
-    r->s->node[node].open = of.open + 1;
-    r->s->node[node].close = of.close - 1;
+    SourceNode *n = &r->s->node[node];
+    n->kind = SRC_CAST;
+    n->last = close;
+    n->token = -1;
+    n->open++;
+    n->close--;
     adopt(r, node, a, ROLE_A);
     return node;
 }

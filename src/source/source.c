@@ -214,7 +214,6 @@ void unread(Reader *r, int n_node, int n_decl) {
 bool source_in_header(const Source *s, int node) {
     for (; node > 0 && s->node[node].kind != SRC_LAMBDA; node = s->node[node].parent) {
         SourceRole role = s->node[node].role;
-        if (s->node[node].parent < 0) return false; /* a reading that another replaced */
         SourceKind above = s->node[s->node[node].parent].kind;
         if (above < SRC_BLOCK) continue;
         if (above >= SRC_FOR && above <= SRC_SWITCH)

@@ -13,6 +13,7 @@ static const char *node_trouble(const Source *s, int i) {
     if (n->kind < 0 || n->kind >= SRC_KINDS) return "a node of no kind";
     if (i > 0 && (n->first < 0 || n->last < n->first || n->last >= s->tokens.n))
         return "a node without its tokens";
+    if (i > 0 && n->parent < 0) return "a node that hangs nowhere";
     if (n->token >= s->tokens.n || n->open >= s->tokens.n || n->close >= s->tokens.n)
         return "a token beyond the last";
     if (n->kind == SRC_UNKNOWN && n->why == NULL && n->role != ROLE_EXTENT)
