@@ -127,7 +127,9 @@ end
 -- The first line and the last that edits change.
 local function reach_of(edits)
   local first, last = math.huge, 0
-  for _, edit in ipairs(edits) do first, last = math.min(first, edit[1]), math.max(last, edit[2]) end
+  for _, edit in ipairs(edits) do
+    first, last = math.min(first, edit[1]), math.max(last, edit[2])
+  end
   return { first, last }
 end
 
