@@ -166,12 +166,29 @@ static int find(lua_State *L) {
     return 1;
 }
 
-static int directive(lua_State *L) {
+static bool is_directive(TokenKind kind) {
+    return kind == TOK_DIRECTIVE;
+}
+
+static bool is_wordy(TokenKind kind) {
+    return kind != TOK_NUMBER && kind != TOK_PUNCT;
+}
+
+/* Pushes the first token from argument 2 on that is of a kind; nil if there is none. */
+static int first_of(lua_State *L, bool (*is)(TokenKind kind)) {
     const SourceTokens *t = &check_tokens(L)->tokens;
     lua_Integer i = luaL_checkinteger(L, 2);
     for (i = i < 1 ? 1 : i; i <= t->n; i++)
-        if (t->v[i - 1].kind == TOK_DIRECTIVE) return lua_pushinteger(L, i), 1;
+        if (is(t->v[i - 1].kind)) return lua_pushinteger(L, i), 1;
     return lua_pushnil(L), 1;
+}
+
+static int directive(lua_State *L) {
+    return first_of(L, is_directive);
+}
+
+static int word(lua_State *L) {
+    return first_of(L, is_wordy);
 }
 
 static int inside(lua_State *L) {
@@ -202,6 +219,8 @@ void bind_tokens(lua_State *L) {
          "The first token from i on that is the word; of several words they follow each other."},
         {"directive", directive, "tokens:directive(i) -> integer | nil",
          "The first directive from token i on."},
+        {"word", word, "tokens:word(i) -> integer | nil",
+         "The first token from i on that is no number and no punctuation."},
         {"inside", inside, "tokens:inside(i) -> tokens",
          "The tokens of a directive, behind its '#': its name is the first."},
         {NULL, NULL, NULL, NULL}};

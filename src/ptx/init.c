@@ -64,8 +64,23 @@ static uint64_t element_bits(Parser *P, PtxType type, Constant c) {
 
 static void put_mask(Parser *P, Init *in, int64_t offset, Constant mask);
 
+/* Reads a whole number that is all of an element, as most are. Returns false, and reads nothing,
+** where there may be more: a sign, a base, an operator. */
+static bool take_plain(Parser *P, Constant *out) {
+    const char *p = P->p;
+    uint64_t value = 0;
+    for (; p < P->end && p - P->p < 18 && *p >= '0' && *p <= '9'; p++)
+        value = value * 10 + (uint64_t)(*p - '0');
+    bool is_other = p == P->p || (*P->p == '0' && p - P->p > 1);
+    if (is_other || p == P->end || (*p != ',' && *p != '}')) return false;
+    P->p = p;
+    *out = (Constant){.kind = PTX_IMM_INT, .bits = value};
+    return true;
+}
+
 static void put_number(Parser *P, Init *in, int64_t offset) {
-    Constant number = ptxp_constant(P);
+    Constant number;
+    if (!take_plain(P, &number)) number = ptxp_constant(P);
     if (number.kind == PTX_IMM_INT && ptxp_take_char(P, '(')) {
         put_mask(P, in, offset, number);
         return;

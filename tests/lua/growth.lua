@@ -118,20 +118,31 @@ end)
 
 tap.case("long arrays", function()
   local numbers = ("1.5f, 2, 0x1F,\n"):rep(1000)
-  local function short(text) -- whether its numbers are left out, and all lines are there
+  local function short(text) -- whether its numbers are left out, and come back
     local whole = text:format(numbers)
-    local cut = csource.without_values(whole)
+    local cut, values = csource.without_values(whole)
     tap.is(select(2, cut:gsub("\n", "")), select(2, whole:gsub("\n", "")), "its lines are there")
-    return cut:gsub("\n", "") == (text:gsub("%%s", ""))
+    tap.ok(csource.with_values(cut, values) == whole, "and all of it again")
+    tap.is(csource.with_values("int x;", values), "int x;", "or what is left of it")
+    return cut:gsub("/%*values_* 1%*/", ""):gsub("\n", "")
   end
   for _, text in ipairs { "__device__ float t[3000] = {%s};", "int a; const int t[9][2] = {%s};",
-    "float t[3000]{%s}; int f() { return 1; }" } do
-    tap.ok(short(text), text .. " is declared without its numbers")
+    "float t[3000]{%s}; int f() { return 1; }", "float t[3000] = {%s 1 // first row\n};",
+    "/*values 1*/ float t[9] = {%s};" } do
+    tap.is(short(text), (text:gsub("{%%s[^}]*}", "{}"):gsub("/%*values 1%*/", "")),
+      text .. " is declared without its numbers")
   end
-  for _, text in ipairs { "constexpr int t[3000] = {%s};", "float t[] = {%s};",
+  for _, text in ipairs { "static const unsigned char t[] = {%s};", "float t[] = {%s 7};" } do
+    tap.is(short(text), (text:gsub("{%%s[^}]*}", "{}")
+      :gsub("%[%]", text:find "7" and "[3001]" or "[3000]")), text .. " has its length")
+  end
+  for _, text in ipairs { "constexpr int t[3000] = {%s};", "vec t[] = {%s};",
+    "float t[] = {%s 1 // a, b\n};", "float t[][3] = {%s};",
     "ANY int t[3000] = {%s};", "int a[2] = {1}, b[9] = {%s};", "float t[9] = {%s x};",
-    "void f() { float t[9] = {%s}; }", "#define T float t[9] = {\\" .. "\n%s" .. "};" } do
-    tap.ok(not short(text), text .. " keeps them: a type may depend on them")
+    "void f() { float t[9] = {%s}; }", "#define T float t[9] = {\\" .. "\n%s" .. "};",
+    "float t[9] = {%s\n#include \"rest\"\n};" } do
+    local whole = text:format(numbers)
+    tap.is(csource.without_values(whole), whole, text .. " keeps them: a type may depend on them")
   end
   tap.is(csource.without_values "float t[2] = { 1, 2 };", "float t[2] = { 1, 2 };", "a short one")
   tap.is(csource.newlines "a\n\nb\r\n" .. csource.newlines "x", "\n\n\n", "newlines alone")

@@ -46,6 +46,9 @@ tap.case("directives", function()
   tap.is(d:first(1), 11, "at the file's bytes")
   tap.is(t[5] .. t:line(5) .. t[8], "int5#", "behind it; elsewhere a # is a # and its word")
   tap.raises(function() t:inside(1) end, "it is no directive", "of nothing else")
+  local values = tokens "{ 1, -2.f, x }"
+  tap.is(values:word(1) .. "", "7", "the first word behind numbers")
+  tap.is(values:word(8), nil, "none is left")
 end)
 
 tap.case("places, brackets and search", function()

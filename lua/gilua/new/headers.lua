@@ -73,7 +73,8 @@ index(HOST, M.of_host)
 ---@field name string as the first #include spells it
 ---@field path string absolute
 ---@field folder string of the path
----@field text string
+---@field text string without the values of long arrays
+---@field values table of gilua.csource: those values
 ---@field beside table<string, boolean> as spelled: those that it includes from its own folder
 ---@field includes table<string, Header> as spelled
 
@@ -139,9 +140,10 @@ function M.of(text, folders, known)
       local path, is_beside = find(spelled, where, folders)
       local header = path and by_path[path]
       if path and not header then
-        header = { name = spelled, path = path, folder = path:match "^(.*)/",
-          text = M.read(path, "a header", left) }
-        left = left - #header.text
+        local whole = M.read(path, "a header", left)
+        header = { name = spelled, path = path, folder = path:match "^(.*)/" }
+        header.text, header.values = csource.without_values(whole)
+        left = left - #whole
         list[#list + 1], by_path[path] = header, header
         header.includes, header.beside = read(header.text, { header.folder, table.unpack(folders) })
       end

@@ -85,7 +85,7 @@ local function join(list)
     if parts.host then all.folders[#all.folders + 1] = folder_of(parts.host.path) end
     table.move(parts.kernels, 1, #parts.kernels, #all.kernels + 1, all.kernels)
   end
-  all.text = M.text(all.paths)
+  all.text, all.values = csource.without_values((M.text(all.paths)))
   return all
 end
 

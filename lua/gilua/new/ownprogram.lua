@@ -83,7 +83,7 @@ end
 ---@param path string
 ---@return boolean
 function M.is(path)
-  return has_main(headers.read(path, "the source"))
+  return has_main((csource.without_values(headers.read(path, "the source"))))
 end
 
 local function path_of(program)

@@ -13,7 +13,8 @@ local OPENS = csource.set "if ifdef ifndef"
 
 ---@class Parts
 ---@field path string of the file with the kernels
----@field text string
+---@field text string without the values of long arrays
+---@field values? table of gilua.csource: those values
 ---@field kernels table[] of gilua.slice
 ---@field host? { path: string, text: string, before: string } the file that includes it
 ---@field beside? { path: string, name: string, text: string } another that launches its kernels
@@ -182,7 +183,8 @@ local function included(path, text, wanted)
       and slice.kernels(header.text, header.path)
     return list and has(list, wanted) and list
   end)
-  return header and { path = header.path, text = header.text, kernels = kernels,
+  return header and { path = header.path, text = header.text, values = header.values,
+    kernels = kernels,
     host = { path = path, text = text, before = found } }
 end
 
@@ -218,12 +220,12 @@ end
 ---@param wanted? string the kernel's name
 ---@return Parts
 function M.of(path, wanted)
-  local text = headers.read(path, "the kernel")
+  local text, values = csource.without_values(headers.read(path, "the kernel"))
   local kernels = slice.kernels(text, path)
   local elsewhere = not has(kernels, wanted) and included(path, text, wanted)
   if elsewhere then return elsewhere end
   local host = includer(path)
-  return { path = path, text = text, kernels = kernels, host = host,
+  return { path = path, text = text, values = values, kernels = kernels, host = host,
     beside = not host and launcher(path, text, kernels) or nil }
 end
 

@@ -121,7 +121,8 @@ local function definition(path, sliced, before)
   end
 end
 
---- Cuts a kernel out, together with the files beside its own that define what it calls.
+--- Cuts a kernel out, together with the files beside its own that define what it calls. The source
+--- is without the values of long arrays; `whole` has them.
 ---@param parts Parts
 ---@param item { name: string, line?: integer } the kernel, or several with commas between
 ---@param folder string
@@ -135,7 +136,10 @@ function M.cut(parts, item, folder, words, template, templates)
       { folder = folder, line = item.line, template = template, options = words.options,
         before = words.before, templates = templates })
     local line = definition(parts.path, sliced, words.before or "")
-    if not line then return sliced end
+    if not line then
+      sliced.whole = csource.with_values(sliced.source, parts.values)
+      return sliced
+    end
     for _, copy in ipairs(sliced.copies) do os.remove(folder .. "/" .. copy) end
     set_before(words, (words.before or "") .. line)
   end
@@ -162,7 +166,7 @@ end
 
 -- The types of the parameters of what was cut out, which is written where they are read.
 local function read_params(sliced, folder, words)
-  report.write(folder .. "/kernel.cu", sliced.source)
+  report.write(folder .. "/kernel.cu", sliced.whole)
   local params = signature.of(sliced.source, sliced.kernel,
     table.move(words.options, 1, #words.options, 2, { "-I" .. folder }))
   for i, p in ipairs(params) do p.name = p.name or "argument_" .. i end

@@ -288,8 +288,8 @@ local function cut_out(list, folder, o, say)
   local sliced = reading.cut(parts, { name = table.concat(names, ",") }, folder, words, nil,
     templates)
   table.move(sliced.options, 1, #sliced.options, #words.options + 1, words.options)
-  report.write(folder .. "/kernel.cu", sliced.source)
-  local cut = { source = sliced.source, entries = entries, templates = templates, words = words,
+  report.write(folder .. "/kernel.cu", sliced.whole)
+  local cut = { source = sliced.whole, entries = entries, templates = templates, words = words,
     paths = parts.paths, file = "kernel.cu", own = sliced.options,
     all = table.move(words.options, 1, #words.options, 2, { "-I" .. folder }) }
   for _, option in ipairs(agreeing(list, cut, o, say)) do

@@ -150,15 +150,17 @@ end
 ---@param declaration string C++ of an extern "C" variable
 ---@param name string its name
 ---@return integer[]? numbers nil where the preprocessor leaves the kernel out
----@return table item the kernel's, of g:outline()
+---@return table item the kernel's, of g:outline() of the source without the values of long arrays
 ---@return string? why the compiler does not take it
 function M.ask(source, kernel, options, declaration, name)
-  local item = item_of(source, kernel)
+  local short, values = csource.without_values(source)
+  local item = item_of(short, kernel)
   local probe = (traits() .. " " .. declaration):gsub("\n", " ") -- the lines behind keep theirs
-  local probed = source:sub(1, item.last) .. " " .. probe .. source:sub(item.last + 1)
-  local short = csource.without_values(probed)
-  local code, why = compiled(short, options)
-  if not code and short ~= probed then code, why = compiled(probed, options) end
+  local probed = short:sub(1, item.last) .. " " .. probe .. short:sub(item.last + 1)
+  local code, why = compiled(probed, options)
+  if not code and #values > 0 then
+    code, why = compiled(csource.with_values(probed, values), options)
+  end
   return code and numbers_in(code, name), item, not code and why or nil
 end
 
@@ -246,7 +248,7 @@ function M.of(source, kernel, options)
   local rows, item, why = M.ask(source, kernel, options, (PROBE:gsub("KERNEL", kernel)),
     "gilua_signature")
   if why then fail("the parameters of %s cannot be found out: %s", kernel, why) end
-  local own, text = taken(source, kernel, options, item, rows)
+  local own, text = taken(csource.without_values(source), kernel, options, item, rows)
   local list = read_rows(rows, #own.params, kernel)
   for i, p in ipairs(own.params) do
     list[i].name, list[i].text = p.name, text:sub(p.first, p.last)

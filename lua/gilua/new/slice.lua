@@ -140,6 +140,7 @@ end
 ---@class SliceFile
 ---@field name string below the problem's folder
 ---@field text string
+---@field values? table of a header's copy: the values of its long arrays (gilua.csource)
 ---@field includes table<string, Header> as spelled; one with a copy is included as that
 ---@field items? table[] of g:outline(), once it is blamed, with param_texts; parameters of
 ---  templates with is_type, declared and default
@@ -283,6 +284,7 @@ end
 local function copy_of(self, header)
   if header.copy then return header.copy end
   header.copy = new_file(copy_name(self, header), header.text, header.includes)
+  header.copy.values = header.values
   self.files[#self.files + 1] = header.copy
   for _, other in ipairs(self.headers) do
     for _, included in pairs(other.includes) do
@@ -415,7 +417,8 @@ local function write_headers(self)
     local folder = path:match("^(.*)/")
     local made, why = require("gilua").report.make_folder(folder)
     if not made then fail("cannot make %s: %s", folder, why) end
-    require("gilua").report.write(path, (result_of(self.files[i])))
+    local text = csource.with_values(result_of(self.files[i]), self.files[i].values)
+    require("gilua").report.write(path, text)
   end
 end
 

@@ -11,6 +11,7 @@ local fail = require "gilua.base.fail"
 local core = require "gilua.core"
 local compilers = require "gilua.problem.compilers"
 local creference = require "gilua.problem.creference"
+local csource = require "gilua.source.csource"
 local expression = require "gilua.problem.expression"
 local launcher = require "gilua.problem.launcher"
 local pointed = require "gilua.problem.pointed"
@@ -694,8 +695,9 @@ function M.definition(t, dir)
   tablecheck.check(t, path)
   t = runpath.of_problem(t, dir)
   local source = textfile.read(dir .. "/" .. t.source, "the kernel")
+  local short = csource.without_values(source)
   local self = setmetatable({ table = t, dir = dir, path = path, source = source,
-    name = t.name or dir:match("([^/]+)/*$"), parameters = parameters_of(t, source),
+    name = t.name or dir:match("([^/]+)/*$"), parameters = parameters_of(t, short),
     rows = tablerows.of(t, path) }, KernelTable)
   local allowed = restriction(t, path)
   if type(t.reference) == "string" then creference.build(dir, t.reference) end

@@ -102,67 +102,135 @@ function M.split(text)
 end
 
 local LONG_VALUES = 10000 -- characters between the braces
+local NUMBERS = set "bool char short int long float double half __half signed unsigned size_t "
+for _, bits in ipairs { 8, 16, 32, 64 } do
+  NUMBERS[("int%d_t"):format(bits)], NUMBERS[("uint%d_t"):format(bits)] = true, true
+end
 
--- Is the `{` at token i what an array begins with that says how long it is, and whose elements no
--- type depends on? A word in capitals may be a macro for any other.
-local function begins_array(t, i)
-  local close = t[i - 1] == "=" and i - 2 or i - 1
-  local open
+-- The first token of the dimensions `[9][2]` before the `{` at token i; nil where there are none.
+local function dimensions(t, i)
+  local close, open = t[i - 1] == "=" and i - 2 or i - 1, nil
   while t[close] == "]" do
     open = t:match(close)
     close = open - 1
   end
-  if not open or t[open + 1] == "]" then return false end
-  for k = open - 2, math.max(1, open - MOST_WORDS), -1 do
-    local word = t[k]
-    if word == ";" or word == "}" or t:kind(k) == "directive" then return true end
-    if word == "constexpr" or word == "," or not word:find "[%l*:<>%d]" then return false end
-  end
-  return open - 2 < MOST_WORDS
+  return open
 end
 
---- The newlines of a text. Ctrl-C is heard between them, as it is not within one pattern.
+-- Is the `{` at token i what an array begins with whose elements no type depends on? A word in
+-- capitals may be a macro for any other. And whether its elements are numbers.
+local function begins_array(t, open)
+  local is_number = false
+  for k = open - 2, math.max(1, open - MOST_WORDS), -1 do
+    local word = t[k]
+    if word == ";" or word == "}" or t:kind(k) == "directive" then return true, is_number end
+    if word == "constexpr" or word == "," or not word:find "[%l*:<>%d]" then return false end
+    is_number = is_number or NUMBERS[word] or false
+  end
+  return open - 2 < MOST_WORDS, is_number
+end
+
+-- How often a text has a word. Ctrl-C is heard between two, as it is not within one pattern.
+local function count(text, word)
+  local n, at = 0, text:find(word, 1, true)
+  while at do n, at = n + 1, text:find(word, at + 1, true) end
+  return n
+end
+
+--- The newlines of a text.
 ---@param text string
 ---@return string
 function M.newlines(text)
-  local n, at = 0, text:find("\n", 1, true)
-  while at do n, at = n + 1, text:find("\n", at + 1, true) end
-  return ("\n"):rep(n)
+  return ("\n"):rep(count(text, "\n"))
 end
 
--- Is there anything but numbers between braces: a name, a text, a directive? Looks at a piece after
--- another, for Ctrl-C.
-local function has_words(values)
-  local at = 1
-  while at <= #values do
-    local stop = values:find(",", at + LONG_VALUES, true) or #values
-    if values:sub(at, stop):find "%f[%w_.][%a_]" then return true end
-    at = stop + 1
-  end
-  return false
+-- How many elements a list of numbers alone has; nil where braces or comments are in it.
+local function elements(values)
+  if values:find "[{/]" then return nil end
+  return count(values, ",") + (values:find "[^%s,]%s*$" and 1 or 0)
 end
 
---- A text without the many numbers that its arrays begin with, on lines as before: it declares the
---- same, and is compiled sooner.
----@param text string
----@return string
-function M.without_values(text)
-  if #text < LONG_VALUES then return text end
-  local t <close>, parts, at = M.tokens(text), {}, 1
+-- What stands in the place of values, and of the length that they give an array.
+local function mark_of(text)
+  local mark = "values"
+  while text:find("/*" .. mark, 1, true) do mark = mark .. "_" end
+  return "/*" .. mark .. " %d*/"
+end
+
+-- What an array of length `[]` would have between these, from the `{` at token i to its `}`; "" for
+-- one that says it; nil where its values must stay.
+local function length_of(t, i, close, values)
+  local open = dimensions(t, i)
+  if not open then return nil end
+  local is_array, is_number = begins_array(t, open)
+  if not is_array or (t:word(i) or math.huge) < close then return nil end
+  if t[open + 1] ~= "]" then return "" end
+  local n = is_number and t[open + 2] ~= "[" and elements(values)
+  return n and ("%d"):format(n)
+end
+
+local function leave_out_values(text)
+  local t <close>, parts, at, mark = M.tokens(text), {}, 1, mark_of(text)
+  local values = { mark = mark }
   local i = t:find(1, "{")
   while i do
     local close = t:match(i)
     local first, last = t:first(i), close and t:first(close)
-    if close and last - first > LONG_VALUES and begins_array(t, i) then
-      local values = text:sub(first + 1, last - 1)
-      if not has_words(values) then
-        parts[#parts + 1] = text:sub(at, first) .. M.newlines(values)
+    if close and last - first > LONG_VALUES then
+      local list = text:sub(first + 1, last - 1)
+      local length = length_of(t, i, close, list)
+      if length then
+        local n = #values + 1
+        local here, open = mark:format(n), t:first(dimensions(t, i))
+        values[n] = list
+        if length ~= "" then
+          parts[#parts + 1] = text:sub(at, open) .. here .. length
+          at = open + 1
+        end
+        parts[#parts + 1] = text:sub(at, first) .. here .. M.newlines(list)
         at, i = last, close
       end
     end
     i = t:find(i + 1, "{")
   end
-  return table.concat(parts) .. text:sub(at)
+  return table.concat(parts) .. text:sub(at), values
+end
+
+local latest = {} -- the text that was asked of last: many ask again
+
+--- A text without the many numbers that its arrays begin with, on lines as before: it declares the
+--- same, and is read and compiled sooner. `with_values` makes the text again.
+---@param text string
+---@return string short
+---@return table values what is left out, for `with_values`
+function M.without_values(text)
+  if #text < LONG_VALUES then return text, {} end
+  if latest.text ~= text then
+    latest = { text = text }
+    latest.short, latest.values = leave_out_values(text)
+  end
+  return latest.short, latest.values
+end
+
+--- Puts values back into what is left of a text without them.
+---@param short string
+---@param values? table of `without_values`
+---@return string
+function M.with_values(short, values)
+  for n, list in ipairs(values or {}) do
+    local here = values.mark:format(n)
+    local parts, at = {}, 1
+    local first, last = short:find(here, 1, true)
+    while first do
+      parts[#parts + 1] = short:sub(at, first - 1)
+      local length = short:match("^%d+()%]", last + 1)
+      if not length then parts[#parts + 1] = list end
+      at = length or last + 1 + count(list, "\n")
+      first, last = short:find(here, at, true)
+    end
+    short = table.concat(parts) .. short:sub(at)
+  end
+  return short
 end
 
 --- The directives of a text: their token, first word and the rest of their words.
