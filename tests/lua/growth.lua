@@ -6,6 +6,7 @@ local csource = require "gilua.source.csource"
 local hostcode = require "gilua.host.hostcode"
 local slice = require "gilua.new.slice"
 local textfile = require "gilua.base.textfile"
+local transforming = require "gilua.transform.grammar"
 
 -- Instructions of Lua that a call takes, in hundreds.
 local function instructions(f)
@@ -175,6 +176,16 @@ tap.case("a macro of very many definitions", function()
     tap.is(tostring(why):match "line.*", ("line 401: M has more than 400 lines #%s: "
       .. "give some of these macros another name"):format(directive), "in a sentence")
   end
+end)
+
+tap.case("a source that is too long to analyse", function()
+  local text = "__device__ float t[9] = {" .. ("1.25f, "):rep(300000) .. "};\n" .. KERNEL .. "}\n"
+  local g = transforming.of(assert(core.grammar.parse("k.cu", { text = text, kernel = "k" })),
+    { kernel = "k" })
+  tap.is(#g:transformations(), 0, "nothing is transformed")
+  local said = g:opaque()[1]
+  tap.is(said.line .. said.why:gsub("%d+ bytes, more than the %d+", "N"),
+    "1the source has N that are analysed", "and why is said")
 end)
 
 tap.case("files that are too long", function()

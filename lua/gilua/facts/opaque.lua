@@ -29,6 +29,7 @@ end
 ---@param kernel table of kernel.read
 ---@return { line: integer, why: string }[]
 function M.of(kernel)
+  if kernel.why then return { { line = 1, why = kernel.why } } end
   local list, last = {}, 0
   local function add(token, why)
     local line = kernel:line_of(token)

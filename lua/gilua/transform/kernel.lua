@@ -168,9 +168,9 @@ end
 
 -- ---- words ----------------------------------------------------------------------------------
 
-local function read_words(kernel)
-  kernel.source_tree = core.grammar.source(kernel.text)
-  kernel.tokens = core.grammar.tokens(kernel.text)
+local function read_words(kernel, text)
+  kernel.source_tree = core.grammar.source(text)
+  kernel.tokens = core.grammar.tokens(text)
   local words = kernel.source_tree:words()
   function words.directive(i) return kernel.tokens:inside(i)[1] end
   words.types = kernel.source_tree:types()
@@ -380,9 +380,10 @@ function M.read(lines, options)
   if #kernel.text > MOST_BYTES then
     kernel.why = ("the source has %d bytes, more than the %d that are analysed"):format(
       #kernel.text, MOST_BYTES)
+    read_words(kernel, "") -- so that nothing is found
     return kernel
   end
-  read_words(kernel)
+  read_words(kernel, kernel.text)
   read_macros(kernel)
   for name, text in pairs(kernel.options.constants or {}) do
     kernel.macros[name] = kernel.macros[name] or { names = {}, value = text }
