@@ -253,10 +253,11 @@ faults: deps-test
 	$QEVERY=1 prove -v -e tests/run $(PROVEFLAGS) tests/cli/full_disk.t tests/cli/short_reads.t \
 	    tests/cli/no_memory.t
 
-# A search killed a hundred times and ended fifty times: an hour or less (see CONTRIBUTING.md).
+# A search killed a hundred times and ended fifty times, every command interrupted twenty times: two
+# hours or less (see CONTRIBUTING.md).
 kills: deps-test
 	$Q$(MAKE) --no-print-directory all
-	$Qprove -v -e tests/run $(PROVEFLAGS) tests/kills/kills.t
+	$QMOMENTS=20 prove -v -e tests/run $(PROVEFLAGS) tests/kills/kills.t tests/cli/moments.t
 
 # Three nodes under Slurm, in network namespaces: as root, on Debian (see CONTRIBUTING.md).
 cluster-test: all
@@ -366,7 +367,8 @@ help:
 	@echo "make gpu-test   the stories of tests/gpu, on a machine with a GPU"
 	@echo "make bench      deps-test, build, then the measured figures"
 	@echo "make faults     no memory by every path to it, no room at every write: an hour or two"
-	@echo "make kills      a search killed a hundred times, and ended fifty times: is anything lost?"
+	@echo "make kills      a search killed a hundred times, and ended fifty times, every command interrupted"
+	@echo "                twenty times: is anything lost?"
 	@echo "make cluster-test  three nodes under Slurm (make cluster-deps), as root: are results one machine's?"
 	@echo "make fuzz       every reader, the archive, the farm's sockets, for a minute each, changed PTX for ten,"
 	@echo "                under sanitizers; SECONDS=N for another time,"

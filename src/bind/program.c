@@ -1,5 +1,5 @@
 /* program.c - runs another program to its end, as a shell does: with this one's input and output,
-** and what the terminal or a batch system says to this one is for it too; or apart, in a group of
+** and what a terminal or another process says to this one is for it too; or apart, in a group of
 ** its own, which ends with it, when its time is over, or when this one is interrupted. */
 #include "bind/bind.h"
 
@@ -17,19 +17,23 @@ extern char **environ;
 
 static volatile pid_t running;
 
-static void pass_on(int number) {
-    if (running > 0) kill(running, number);
+/* Passes on what a process sent. What a terminal sends, the program has from there. */
+static void pass_on(int number, siginfo_t *info, void *context) {
+    (void)context;
+    if (running > 0 && info->si_code <= 0) kill(running, number);
 }
 
-/* Ctrl-C reaches the program from the terminal; the others are passed on. */
 static const int signals[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1};
-enum { N_SIGNALS = sizeof signals / sizeof *signals, FIRST_PASSED = 2 };
+enum { N_SIGNALS = sizeof signals / sizeof *signals };
 
+/* What is ignored stays so, for the program too. */
 static void catch_signals(struct sigaction before[N_SIGNALS]) {
     for (int i = 0; i < N_SIGNALS; i++) {
         struct sigaction a = {0};
-        a.sa_handler = i < FIRST_PASSED ? SIG_IGN : pass_on;
-        sigaction(signals[i], &a, &before[i]);
+        a.sa_sigaction = pass_on;
+        a.sa_flags = SA_SIGINFO;
+        sigaction(signals[i], NULL, &before[i]);
+        if (before[i].sa_handler != SIG_IGN) sigaction(signals[i], &a, NULL);
     }
 }
 
@@ -37,17 +41,10 @@ static void restore_signals(const struct sigaction before[N_SIGNALS]) {
     for (int i = 0; i < N_SIGNALS; i++) sigaction(signals[i], &before[i], NULL);
 }
 
-/* What is ignored only while the program runs it need not ignore itself. */
-static int start(char *const *argv, char *const *env, const struct sigaction *before, pid_t *pid) {
+static int start(char *const *argv, char *const *env, bool apart, pid_t *pid) {
     posix_spawnattr_t how;
-    sigset_t heard;
-    sigemptyset(&heard);
-    for (int i = 0; before && i < FIRST_PASSED; i++)
-        if (before[i].sa_handler != SIG_IGN) sigaddset(&heard, signals[i]);
     posix_spawnattr_init(&how);
-    posix_spawnattr_setsigdefault(&how, &heard);
-    posix_spawnattr_setflags(
-        &how, (short)(POSIX_SPAWN_SETSIGDEF | (before ? 0 : POSIX_SPAWN_SETPGROUP)));
+    posix_spawnattr_setflags(&how, apart ? POSIX_SPAWN_SETPGROUP : 0);
     int problem = posix_spawnp(pid, argv[0], NULL, &how, argv, env);
     posix_spawnattr_destroy(&how);
     return problem;
@@ -60,7 +57,7 @@ static int run(char *const *argv, char *const *env, int *problem) {
     pid_t pid;
     running = 0;
     catch_signals(before);
-    *problem = start(argv, env, before, &pid);
+    *problem = start(argv, env, false, &pid);
     if (*problem == 0) {
         running = pid;
         while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
@@ -92,7 +89,7 @@ static int run_apart(char *const *argv, char *const *env, double limit_s, bool *
                      int *problem) {
     int status = 0;
     pid_t pid;
-    *problem = start(argv, env, NULL, &pid);
+    *problem = start(argv, env, true, &pid);
     if (*problem) return 0;
     *late = !ends_within(pid, limit_s);
     kill(-pid, SIGKILL); /* what it left behind, too */

@@ -189,8 +189,15 @@ local function end_of(status, signal, all)
   return programrun.counts(all) > 0 and ends.STATUS.world or nil
 end
 
+-- Says what was recorded. A program that was ended before anything of it was written leaves an
+-- empty file, which goes.
 local function told_of(o)
-  if not lfs.attributes(o.recording) then return end -- nothing of CUDA was called
+  local bytes = lfs.attributes(o.recording, "size")
+  if bytes == 0 then
+    os.remove(o.recording)
+    printable.complain "nothing is recorded: the program was ended before that"
+  end
+  if (bytes or 0) == 0 or o.quiet then return end -- nothing of CUDA was called
   local r <close> = recording.open(o.recording)
   printable.complain(recording.line(r))
 end
@@ -229,7 +236,7 @@ local function record_injected(o)
     os.remove(o.recording)
   elseif not lfs.attributes(o.recording) then
     io.stderr:write "gilua: the program called nothing of CUDA's driver: there is no recording\n"
-  elseif not o.quiet then
+  else
     told_of(o)
   end
   if status ~= 0 then return status end
@@ -250,7 +257,7 @@ local function run(o)
   elseif all.processes > 0 and not o.quiet then
     io.stderr:write(printable.text(table.concat(programrun.lines(all, model), "\n")), "\n")
   end
-  if o.recording and not o.quiet then told_of(o) end
+  if o.recording then told_of(o) end
   if o.json then
     textfile.write(o.json, json.encode(programrun.value(all, model, o.program, status)) .. "\n")
   end

@@ -18,7 +18,8 @@ local M = {}
 
 ---@class ResultFolder
 ---@field dir string
----@field fresh boolean made for this run
+---@field fresh boolean nobody chose its name
+---@field is_new boolean it was not there before this run
 ---@field begun boolean what it holds is this run's
 ---@field resumed boolean the run was begun before, and is begun again
 ---@field archive? gilua.archive
@@ -127,10 +128,11 @@ end
 function M.open(given, usual, advice)
   local again = resumed(given, usual)
   given, advice = again or given, again and "" or advice
+  local is_new = not given or not lfs.symlinkattributes(given)
   if given then make(given, advice) end
   local dir = given and (given:gsub("(.)/+$", "%1")) or fresh(usual)
-  return setmetatable({ dir = dir, fresh = not given, begun = false, written = {},
-    resumed = again ~= nil, lock = locked(dir, advice) }, Folder)
+  return setmetatable({ dir = dir, fresh = not given, is_new = is_new, begun = false,
+    written = {}, resumed = again ~= nil, lock = locked(dir, advice) }, Folder)
 end
 
 -- The first name of its kind that is free.
@@ -216,7 +218,7 @@ end
 function Folder:close()
   if self.archive then self.archive:close() end
   self.lock:close()
-  if self.fresh and not self.begun then lfs.rmdir(self.dir) end
+  if self.is_new and not self.begun then lfs.rmdir(self.dir) end
 end
 
 return M
