@@ -283,12 +283,14 @@ static const Alloc *part_near(const Emu *e, uint64_t address) {
     return behind && behind->address - address < LITTLE ? behind : NULL;
 }
 
+/* The upper half of an allocation's addresses is taken to be before the next one. */
 const Alloc *alloc_near(const Emu *e, uint64_t address) {
     const Alloc *a = alloc_known(e, address);
-    if (a) return a;
     uint64_t id = address >> ID_SHIFT, missing = OFFSET_MASK - (address & OFFSET_MASK);
-    if (id < HOST_IDS && missing >= LITTLE) return part_near(e, address);
-    return missing < OFFSET_MASK / 2 ? alloc_known(e, (id + 1) << ID_SHIFT) : NULL;
+    if (a && address - a->address < a->size) return a;
+    if (id < HOST_IDS && missing >= LITTLE) return a ? a : part_near(e, address);
+    const Alloc *next = missing < OFFSET_MASK / 2 ? alloc_known(e, (id + 1) << ID_SHIFT) : NULL;
+    return next ? next : a;
 }
 
 static EmuAllocation view(const Alloc *a) {

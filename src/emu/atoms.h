@@ -21,7 +21,8 @@ typedef enum AtomOp {
 
 /* imm of an atomic. Where nobody reads its result it is a reduction, whatever its name. */
 typedef struct AtomForm {
-    uint8_t op, type, space, wide_base, is_read, size, order;
+    uint8_t op, type, space, wide_base, is_read, size;
+    uint16_t order;
 } AtomForm;
 
 static inline uint64_t atom_integer(AtomOp op, bool is64, PtxType type, uint64_t old, uint64_t b,

@@ -57,6 +57,7 @@ static void release(Machine *m, int id) {
         Warp *w = &m->warp[i];
         if (!(warps >> i & 1)) continue;
         w->clock = clock + m->model->latency_barrier;
+        w->quiet.met = true;
         leave(w, b);
     }
     m->result->barriers++;

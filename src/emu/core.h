@@ -61,10 +61,14 @@ typedef struct InsPlace { /* where a decoded instruction comes from */
 enum {
     ORDER_ATOMIC = 1,
     ORDER_STRONG = 2,   /* volatile, .relaxed, .acquire, .release; all atomics are */
-    ORDER_RELEASE = 4,  /* hands over as if a fence came first */
-    ORDER_BLOCK = 8,    /* … of the block's scope */
-    ORDER_COMPARED = 16, /* a strong load, of what is only compared with something */
-    ORDER_EXPECTED = 32  /* a load of what a compare-and-swap at the same address expects */
+    ORDER_RELEASE = 4,  /* as if a fence came first */
+    ORDER_ACQUIRE = 8,  /* as if a fence came behind */
+    ORDER_BLOCK = 16,   /* of the block's scope */
+    ORDER_VOLATILE = 32,
+    ORDER_COMPARED = 64,  /* a volatile load, of what is only compared with something */
+    ORDER_EXPECTED = 128, /* a load of what a compare-and-swap at the same address expects */
+    ORDER_BLIND = 256,    /* an atomic whose result nobody reads */
+    ORDER_CACHED = 512    /* a load through a cache that does not see the launch's writes */
 };
 
 /* A load or store: [base + offset] to or from `count` registers of `size` bytes each. */
@@ -79,11 +83,12 @@ typedef struct MemForm {
     uint32_t reg[8];
     uint32_t unused; /* bit k: nobody reads reg[k] */
     bool is_free;    /* see X_FREE */
-    uint8_t order;   /* ORDER_… */
+    uint16_t order;  /* ORDER_… */
     bool is_repeat;  /* see repeats.h: costs nothing */
     bool same_base;  /* shared loads: base is that of the one before, see Warp.base */
     int64_t offset;
-    uint32_t array_from, array_to; /* in the frame: the local array it is meant for; 0, 0: any */
+    const PtxVar *array; /* that it is meant for, local or shared, or has that in it; NULL: any */
+    uint32_t array_from, array_to; /* … in the frame or in shared memory */
 } MemForm;
 
 typedef struct TexForm { /* of a fetch, or of an access to a surface */
@@ -384,6 +389,16 @@ typedef struct WarpStore {
     Copies *copies; /* NULL: none was ever asked for */
 } WarpStore;
 
+typedef struct Quiet { /* endless.c: turns of a warp in which nobody changed memory */
+    uint64_t changes;      /* Machine.changes, since when it is so */
+    uint64_t turns, state; /* state: after one of them, with pc and active */
+    int pc;
+    uint32_t active;
+    int looks;    /* at how many more turns' ends the state is compared */
+    bool repeats; /* it came back to that state */
+    bool met;     /* since that state: passed a barrier of the block */
+} Quiet;
+
 struct Warp {
     S32 lane32[LANES] __attribute__((aligned(64))); /* -1 for active lanes, 0 for the others */
     S64 lane64[LANES] __attribute__((aligned(64)));
@@ -415,6 +430,9 @@ struct Warp {
     int n_path;
     int frame;          /* the running one */
     uint32_t local_top; /* bytes a lane may use now */
+    Quiet quiet;
+    PtxSpace saw_in; /* where what it saw last lies: of the first lane */
+    uint64_t saw_at; /* 0: it saw nothing in this block */
     uint64_t seen[32][4]; /* what it saw last, in sets of equal hash; last of all: seldom used */
 };
 
@@ -487,6 +505,7 @@ struct Machine {
     WarpStore *spare; /* of warps that ended; room for n_warps */
     int n_spare;
     int64_t turn; /* warp instructions of a turn */
+    uint64_t changes; /* turns in which somebody changed memory */
     unsigned polls;
     double begun; /* processor time when the launch began */
     Shadow *shadow;
@@ -540,7 +559,7 @@ typedef struct Access { /* one lane's wish */
     uint64_t address; /* an offset where the space is a window */
     unsigned bytes;
     bool is_write;
-    uint8_t order; /* ORDER_… */
+    uint16_t order; /* ORDER_… */
 } Access;
 
 static inline uint8_t *row_at(const Warp *w, uint32_t offset) {
@@ -598,10 +617,12 @@ void alloc_end(Emu *e, uint64_t address);
 bool alloc_release(Emu *e, uint64_t address, const char *who, gi_err *err);
 void allocs_free(Emu *e);
 void alloc_written(Emu *e); /* nobody is known not to have written anywhere */
-/* Host bytes of one lane's atomic access, checked; NULL after a fault: Machine.ended says whether
-** to stop. Not for local memory. */
-uint8_t *mem_atomic(Machine *m, Warp *w, const Ins *in, int lane, PtxSpace space, uint64_t address,
-                    unsigned bytes, unsigned order);
+/* Host bytes of one lane's atomic access, checked; NULL after a fault: Machine.ended says whether to
+** stop. Not for local memory. The caller has mem_look_at look at it before it writes. */
+uint8_t *mem_atomic(Access *a);
+/* Has the checks look at an access to those bytes, of which `value` will be written (NULL: it
+** reads); false where the launch ends. */
+bool mem_look_at(const Access *a, const uint8_t *at, const void *value);
 /* One lane's access to any space, byte-exact; false after a fault, as of mem_atomic. And whether
 ** shared memory may be written to there, without doing it. */
 bool mem_read(Access a, void *out);
@@ -609,13 +630,15 @@ bool mem_write(Access a, const void *from);
 bool mem_may_write(Access a);
 /* "shared memory at offset 0x10", "global memory at byte 400 of 'out' (400 bytes)" */
 void mem_describe(const Access *a, char *out, size_t cap);
+void mem_describe_at(Machine *m, PtxSpace space, uint64_t address, char *out, size_t cap);
 /* A load or store whose lanes do not share one allocation, or one of which faults. False: stop. */
 bool mem_slow(Machine *m, Warp *w, const Ins *in, const MemForm *f, const uint64_t *at);
 /* Is there nothing to tell of a warp's access to shared memory, or to a watched allocation (else
 ** NULL)? at: offsets from `data` that are fine. Else mem_slow is to look at it. */
 bool mem_fits(Machine *m, Warp *w, const Ins *in, const MemForm *f, const Alloc *alloc,
               const uint8_t *data, const uint64_t *at);
-/* A load in a number: where from, then what, of two of the lanes. */
+/* A load in a number: where from, then what, of two of the lanes; and the first one's address. */
+uint64_t mem_first(const Warp *w, const MemForm *f);
 uint64_t mem_where(const Warp *w, const MemForm *f);
 uint64_t mem_what(const Warp *w, const MemForm *f, uint64_t where);
 /* Addresses of all active lanes of a slow operation: row `base` + offset. */
@@ -658,8 +681,9 @@ double warp_clock(const Warp *w, const Ins *in); /* modelled clocks at this inst
 
 /* Lanes of path i that are not in a path above it: they are where the path is. */
 uint32_t warp_rest(const Warp *w, int i);
-/* The active lanes saw this at an instruction: somebody waits, perhaps, for something else. */
-void warp_saw(Warp *w, const Ins *in, uint64_t what);
+/* The active lanes saw this at an instruction, the first of them at this address: somebody waits,
+** perhaps, for something else. */
+void warp_saw(Warp *w, const Ins *in, uint64_t what, PtxSpace space, uint64_t at);
 /* From here on memory that others wrote may be seen. */
 static inline void warp_fence(Warp *w) {
     w->asked = w->fenced = true;
@@ -672,6 +696,11 @@ void machine_forget_fetches(Machine *m);
 
 /* turns.c: runs the launch's blocks to their end, or false. */
 bool turns_run(Machine *m);
+
+/* endless.c. At the end of a warp's turn: does it do the same for ever, unless somebody changes
+** memory? And do all that have begun, or wait for those who do? */
+bool endless_turn(Machine *m, Warp *w);
+bool endless_all(const Machine *m);
 
 /* launch.c: one grid, from its checks to its result. */
 void launch_grid(Machine *m);
@@ -718,16 +747,19 @@ void shadow_local_frame(Machine *m, const Warp *w, uint32_t from, uint32_t to);
 void shadow_object(Machine *m, Alloc *a); /* it has just been allocated */
 void shadow_step(Machine *m); /* a warp's next access: an instruction that runs again is another */
 /* An access that is about to happen to shared memory, or to a watched allocation (else NULL). What
-** is wrong with it is told; memory: its bytes; value: what a plain write will store, else NULL. */
+** is wrong with it is told; memory: its bytes; value: what a write will store, else NULL. */
 void shadow_access(const Access *a, const Alloc *in, const uint8_t *memory, const void *value);
 void shadow_local(const Access *a);
+/* Who wrote there last, as far as the check of races knows; false: nobody, or it does not know. */
+bool shadow_writer(const Machine *m, const Block *b, PtxSpace space, uint64_t address,
+                   uint32_t *block, int *thread);
 /* The same of a plain access, where there is nothing to tell. Else false, and no harm done: the
 ** other is to look at it. */
 bool shadow_fits(const Access *a, const Alloc *in, const uint8_t *memory, const void *value);
 /* Of a warp's to local memory, at offsets that are fine. */
 bool shadow_local_fits(const Machine *m, const Warp *w, const MemForm *f, const uint64_t *at);
-/* from, to: the local array that the access, which is about to happen, is meant for. */
-void shadow_array(const Access *a, uint64_t from, uint64_t to);
+/* Of a lane's access that is about to happen, and meant for the array of the form. */
+void shadow_array(const Access *a, const MemForm *f);
 
 /* module.c */
 /* A kernel that can run: "usage" where there is none, "compile" where it is refused. */

@@ -17,10 +17,11 @@
 #include "emu/ops.h"
 #include "emu/rows.h"
 
-typedef struct LocalArray { /* in the function's stack frame; see locals.c */
+typedef struct Array { /* in the function's stack frame, or in shared memory; see locals.c */
+    const PtxVar *var;
     uint32_t from, to;
     bool is_depot; /* all arrays together: the address that theirs are made from */
-} LocalArray;
+} Array;
 
 enum {
     MOST_COPIES = 4,   /* that a loaded value is followed through, */
@@ -60,8 +61,8 @@ typedef struct Decoder {
     Readers readers;      /* found when first asked for */
     bool has_cas;         /* somewhere in it is a compare-and-swap */
     bool is_free;         /* the instruction's results are all such, and it has no guard */
-    int *array_of;        /* per register: the local array in which its address lies (locals.c) */
-    LocalArray *arrays;
+    int *array_of;        /* per register: the array in which its address lies (locals.c) */
+    Array *arrays;
     int n_arrays, cap_arrays;
     int *block_start;     /* Ins index per block */
     struct Fixup {

@@ -67,16 +67,19 @@ static PtxSpace space_of(const Words *w) {
     return PTX_GENERIC;
 }
 
-/* What hints say to other threads. */
-static uint8_t order_of(const PtxInstr *in) {
-    uint8_t order = 0;
+/* What modifiers say to other threads. */
+static uint16_t order_of(const PtxInstr *in) {
+    unsigned order = ptx_is(in, "ldu") ? ORDER_CACHED : 0;
     for (int i = 0; i < in->n_mods; i++) {
         const char *mod = in->mods[i];
         if (ptx_word_in(mod, "volatile relaxed acquire release acq_rel")) order |= ORDER_STRONG;
         if (ptx_word_in(mod, "release acq_rel")) order |= ORDER_RELEASE;
+        if (ptx_word_in(mod, "acquire acq_rel")) order |= ORDER_ACQUIRE;
+        if (ptx_word_in(mod, "volatile")) order |= ORDER_VOLATILE;
         if (ptx_word_in(mod, "cta")) order |= ORDER_BLOCK;
+        if (ptx_word_in(mod, "nc")) order |= ORDER_CACHED;
     }
-    return order;
+    return (uint16_t)order;
 }
 
 /* Do the words go together, as ptxas has it? Caches are hinted to for weak accesses alone; strong
@@ -427,7 +430,7 @@ static bool decode_access(Decoder *d, Use use, bool is_store) {
         return false;
     f.bound = (uint8_t)bound;
     f.order = order_of(in);
-    if (!is_store && f.order & ORDER_STRONG && is_compared(d, regs)) f.order |= ORDER_COMPARED;
+    if (!is_store && f.order & ORDER_VOLATILE && is_compared(d, regs)) f.order |= ORDER_COMPARED;
     if (!is_store && is_expected(d, at, regs)) f.order |= ORDER_EXPECTED;
     if (f.space == PTX_PARAM && at->elems[0].kind == PTX_OP_SYMBOL) return known_param(d, &f, at);
     if (known_const(d, &f, at)) {
@@ -478,7 +481,8 @@ bool atom_by_lanes(Machine *m, Warp *w, const Ins *in) {
     if (m->shadow) shadow_step(m);
     for (uint32_t left = w->active; left; left &= left - 1) {
         int i = __builtin_ctz(left);
-        uint8_t *p = mem_atomic(m, w, in, i, (PtxSpace)f.space, at[i], f.size, f.order);
+        Access a = {m, w, in, i, (PtxSpace)f.space, at[i], f.size, true, f.order};
+        uint8_t *p = mem_atomic(&a);
         if (m->ended) return false;
         if (p == NULL) {
             done &= ~(1u << i);
@@ -488,6 +492,7 @@ bool atom_by_lanes(Machine *m, Warp *w, const Ins *in) {
         memcpy(&old, p, f.size);
         bool shared = f.space == PTX_SHARED || at[i] >> ID_SHIFT == ID_SHARED;
         uint64_t now = atom_value((AtomOp)f.op, (PtxType)f.type, old, b, c, shared);
+        if (!mem_look_at(&a, p, &now)) return false;
         memcpy(p, &now, f.size);
         if (now != old) w->moved = true;
         w->beyond |= !shared && f.is_read;
@@ -496,7 +501,7 @@ bool atom_by_lanes(Machine *m, Warp *w, const Ins *in) {
         if (f.size == 8) ((U64 *)(void *)row_at(w, in->d))[i] = old;
         else ((U32 *)(void *)row_at(w, in->d))[i] = (uint32_t)old;
     }
-    if (f.is_read) warp_saw(w, in, seen);
+    if (f.is_read) warp_saw(w, in, seen, (PtxSpace)f.space, at[__builtin_ctz(w->active)]);
     atom_cost(m, w, (PtxSpace)f.space, at, done);
     return true;
 }
@@ -642,6 +647,7 @@ static bool decode_atomic(Decoder *d) {
                   .is_read = returns && decode_is_read(d, &in->args[0]),
                   .size = (uint8_t)ptx_type_size(type),
                   .order = order_of(in) | ORDER_ATOMIC | ORDER_STRONG};
+    if (!f.is_read) f.order |= ORDER_BLIND;
     d->cost[d->index] = space == PTX_SHARED ? COST_ATOMIC_SHARED : COST_ATOMIC;
     if (n > 1) return vector_atomic(d, f, n, returns);
     uint32_t to = 0, base, b, c;

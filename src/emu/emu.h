@@ -59,7 +59,7 @@ typedef enum EmuStatus {
     EMU_LAUNCH_ERROR,    /* bad launch, trap, stack overflow, texture misuse, divergent barrier … */
     EMU_ILLEGAL_ADDRESS,
     EMU_MISALIGNED,
-    EMU_TIMEOUT,         /* the instruction budget ran out, or a barrier nobody else can reach */
+    EMU_TIMEOUT,         /* the instruction budget ran out, or all wait for what can never come */
     EMU_RACE,
     EMU_OUT_OF_MEMORY,
     EMU_ABORTED          /* the launch's interrupt flag was raised */
@@ -73,7 +73,8 @@ typedef enum EmuWarning {
     EMU_WARN_SHUFFLE,       /* a shuffle from a lane that is not in the mask, or not there */
     EMU_WARN_LEFT,          /* lanes ended while a warp operation or a barrier waited */
     EMU_WARN_BENIGN_RACE,   /* a race of which nothing can come */
-    EMU_WARN_LOCAL_OVERRUN  /* an access meant for a local array, beside it */
+    EMU_WARN_LOCAL_OVERRUN, /* an access meant for a local array, beside it */
+    EMU_WARN_SHARED_OVERRUN /* … for a shared one */
 } EmuWarning;
 
 const char *emu_warning_name(EmuWarning w); /* "uninitialised_read" … */

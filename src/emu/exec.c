@@ -252,13 +252,13 @@ L_LDST:
     NEXT;
 L_LDST_ASK: { /* a load of what others may change */
     const MemForm *f = &w->code->mem[in->imm];
-    uint64_t where = mem_where(w, f);
+    uint64_t where = mem_where(w, f), first = mem_first(w, f);
     bool looked = w->looked;
     w->looked = false;
     if (!load_store(m, w, in, f)) return STOP_FAULT;
     w->beyond |= w->looked;
     w->looked = looked;
-    warp_saw(w, in, mem_what(w, f, where));
+    warp_saw(w, in, mem_what(w, f, where), (PtxSpace)f->space, first);
     NEXT;
 }
 L_LOAD_SHARED: {

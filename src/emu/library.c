@@ -110,6 +110,7 @@ static bool print_lane(Machine *m, Warp *w, const Ins *in, int lane, uint64_t fo
 bool library_print(Machine *m, Warp *w, const Ins *in) {
     if (m->view) return view_leave(m, VIEW_UNSUITED);
     const CallForm *f = &w->code->call[in->imm];
+    w->moved |= m->launch->print != NULL;
     uint64_t last = 0;
     int32_t count = 0;
     for (uint32_t left = w->active; left; left &= left - 1) {
@@ -186,6 +187,7 @@ uint64_t library_object(Machine *m, const Warp *w, int lane, uint64_t size) {
 bool library_malloc(Machine *m, Warp *w, const Ins *in) {
     if (m->view) return view_leave(m, VIEW_UNSUITED);
     const CallForm *f = &w->code->call[in->imm];
+    w->moved = true;
     for (uint32_t left = w->active; left; left &= left - 1) {
         int lane = __builtin_ctz(left);
         uint64_t size = library_argument(w, f, lane, 0, BOUND_VALUE);
@@ -199,6 +201,7 @@ bool library_release(Machine *m, Warp *w, const Ins *in, int lane) {
     char who[300];
     uint64_t address = library_argument(w, &w->code->call[in->imm], lane, 0, BOUND_OBJECT);
     if (address == 0) return true;
+    w->moved = true;
     const Alloc *a = alloc_of(m->emu, address);
     name_thread(m, w, lane, who, sizeof who);
     if (a && !a->is_heap)

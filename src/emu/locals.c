@@ -1,10 +1,12 @@
-/* locals.c - which local array an access is meant for, so that one that runs over its end into the
-** next is told of: in memory they lie side by side.
+/* locals.c - which array in local or shared memory an access is meant for, so that one that runs
+** over its end into the next, or before the first, is told of: in memory they lie side by side.
 **
-** What is known: how large a .local variable is. But compilers give all local arrays of a function
-** to one variable, __local_depotN, and add a constant to its address once for each of them, to get
-** where it begins (NVVM of CUDA 12 and 13; a place inside an array is computed from that in turn).
-** So an array ends where the next one begins, and room between them counts as its own.
+** What is known: how large a variable is. Shared arrays are variables each; the launch's own part
+** (extern __shared__) has no size, and is cut by programs as they like. But compilers give all
+** local arrays of a function to one variable, __local_depotN, and add a constant to its address
+** once for each of them, to get where it begins (NVVM of CUDA 12 and 13; a place inside an array is
+** computed from that in turn). So a local array ends where the next one begins, and room between
+** them counts as its own.
 **
 ** A register stands for an array when all that is ever written to it comes from the address of that
 ** array and numbers: by mov, cvta, add, sub, or, mad, selp. Not followed: an address that went
@@ -27,21 +29,29 @@ static bool is_depot(const Decoder *d, int v) {
 }
 
 /* The array that begins there, a new one if need be. */
-static int array_at(Decoder *d, uint32_t from, uint32_t to, bool depot) {
-    for (int i = 0; i < d->n_arrays; i++)
-        if (d->arrays[i].from == from && d->arrays[i].is_depot == depot) return V_ARRAY + i;
+static int array_at(Decoder *d, Array array) {
+    for (int i = 0; i < d->n_arrays; i++) {
+        const Array *a = &d->arrays[i];
+        if (a->from == array.from && a->is_depot == array.is_depot && a->var == array.var)
+            return V_ARRAY + i;
+    }
     gi_grow(d->arrays, d->n_arrays, d->cap_arrays);
-    d->arrays[d->n_arrays] = (LocalArray){from, to, depot};
+    d->arrays[d->n_arrays] = array;
     return V_ARRAY + d->n_arrays++;
 }
 
+static bool has_arrays(const PtxVar *var) {
+    return var->space == PTX_LOCAL || (var->space == PTX_SHARED && var->size > 0);
+}
+
 static int symbol_value(Decoder *d, const PtxOperand *op) {
-    if (op->var == NULL || op->var->space != PTX_LOCAL) return V_NUMBER;
     uint64_t at;
-    if (!variable_address(d, op->var, &at)) return V_MIXED;
+    if (op->var == NULL || (op->var->space != PTX_LOCAL && op->var->space != PTX_SHARED))
+        return V_NUMBER;
+    if (!has_arrays(op->var) || !variable_address(d, op->var, &at)) return V_MIXED;
     bool depot = strncmp(op->var->name, "__local_depot", 13) == 0;
     if (depot && op->offset) return V_MIXED;
-    return array_at(d, (uint32_t)at, (uint32_t)(at + op->var->size), depot);
+    return array_at(d, (Array){op->var, (uint32_t)at, (uint32_t)(at + op->var->size), depot});
 }
 
 static int value_of(Decoder *d, const PtxOperand *op) {
@@ -61,9 +71,9 @@ static int sum(Decoder *d, const PtxOperand *a, const PtxOperand *b, bool minus)
     if (x == V_MIXED || y == V_MIXED || (is_array(y) && (is_array(x) || minus))) return V_MIXED;
     if (is_array(y)) return sum(d, b, a, false);
     if (!is_depot(d, x)) return x;
-    const LocalArray *all = &d->arrays[x - V_ARRAY];
-    if (minus || b->kind != PTX_OP_IMM || b->imm >= all->to - all->from) return V_MIXED;
-    return array_at(d, all->from + (uint32_t)b->imm, all->to, false);
+    Array all = d->arrays[x - V_ARRAY];
+    if (minus || b->kind != PTX_OP_IMM || b->imm >= all.to - all.from) return V_MIXED;
+    return array_at(d, (Array){all.var, all.from + (uint32_t)b->imm, all.to, false});
 }
 
 static int result_of(Decoder *d, const PtxInstr *in) {
@@ -91,19 +101,21 @@ static bool learn(Decoder *d, const PtxOperand *to, int value) {
     return changed || *v != old;
 }
 
-static bool has_locals(const PtxFunc *f) {
-    for (int i = 0; i < f->n_vars; i++)
-        if (f->vars[i]->space == PTX_LOCAL) return true;
+static bool sees_arrays(const Decoder *d) {
+    for (int i = 0; i < d->func->n_vars; i++)
+        if (has_arrays(d->func->vars[i])) return true;
+    for (int i = 0; i < d->mod->ptx->n_vars; i++)
+        if (has_arrays(d->mod->vars[i].var)) return true;
     return false;
 }
 
 /* Each array of a depot ends where the next one begins. */
 static void find_ends(Decoder *d) {
     for (int i = 0; i < d->n_arrays; i++) {
-        LocalArray *a = &d->arrays[i];
-        for (int k = 0; k < d->n_arrays && !a->is_depot; k++) {
-            const LocalArray *b = &d->arrays[k];
-            if (!b->is_depot && b->from > a->from && b->from < a->to) a->to = b->from;
+        Array *a = &d->arrays[i];
+        for (int k = 0; k < d->n_arrays && a->var->space == PTX_LOCAL && !a->is_depot; k++) {
+            const Array *b = &d->arrays[k];
+            if (b->var->space == PTX_LOCAL && !b->is_depot && b->from > a->from && b->from < a->to) a->to = b->from;
         }
     }
 }
@@ -111,7 +123,7 @@ static void find_ends(Decoder *d) {
 void locals_find(Decoder *d) {
     const PtxFunc *f = d->func;
     d->array_of = gi_alloc((size_t)(f->n_regs + 1) * sizeof *d->array_of);
-    if (!has_locals(f)) return;
+    if (!sees_arrays(d)) return;
     for (bool changed = true; changed;) {
         changed = false;
         for (int i = 0; i < f->n_code; i++) {
@@ -125,9 +137,11 @@ void locals_find(Decoder *d) {
 }
 
 void locals_of(Decoder *d, const PtxOperand *base, MemForm *f) {
-    if (d->n_arrays == 0 || (f->space != PTX_LOCAL && f->space != PTX_GENERIC)) return;
-    int v = value_of(d, base);
+    int v = d->n_arrays > 0 ? value_of(d, base) : V_UNKNOWN;
     if (!is_array(v) || is_depot(d, v)) return;
-    f->array_from = d->arrays[v - V_ARRAY].from;
-    f->array_to = d->arrays[v - V_ARRAY].to;
+    Array a = d->arrays[v - V_ARRAY];
+    if (f->space != a.var->space && f->space != PTX_GENERIC) return;
+    f->array = a.var;
+    f->array_from = a.from;
+    f->array_to = a.to;
 }

@@ -33,16 +33,21 @@ static bool raise_access(const Access *a, EmuStatus status, const char *what, co
 static void describe_global(const Access *a, char *out, size_t cap) {
     const Alloc *in = alloc_near(a->m->emu, a->address);
     if (in == NULL) {
-        bool host = a->address >> ID_SHIFT < HOST_IDS;
-        snprintf(out, cap, "address 0x%llx (no allocation%s)", (unsigned long long)a->address,
-                 a->address < 4096 ? ", a null pointer"
-                 : host            ? ", perhaps memory of the host"
-                                   : "");
+        uint64_t id = a->address >> ID_SHIFT, before = OFFSET_MASK + 1 - (a->address & OFFSET_MASK);
+        bool host = id < HOST_IDS, shared = id + 1 == ID_SHARED && before <= a->m->shared_bytes;
+        if (shared)
+            snprintf(out, cap, "%llu bytes before shared memory", (unsigned long long)before);
+        else
+            snprintf(out, cap, "address 0x%llx (no allocation%s)", (unsigned long long)a->address,
+                     a->address < 4096 ? ", a null pointer"
+                     : host            ? ", perhaps memory of the host"
+                                       : "");
         return;
     }
-    int n =
-        snprintf(out, cap, "byte %lld of '%s' (%llu bytes", (long long)(a->address - in->address),
-                 in->label, (unsigned long long)in->size);
+    long long at = (long long)(a->address - in->address);
+    int n = snprintf(out, cap, at < 0 ? "%lld bytes before '%s' (%llu bytes"
+                                      : "byte %lld of '%s' (%llu bytes",
+                     at < 0 ? -at : at, in->label, (unsigned long long)in->size);
     if (!in->exists && n > 0 && (size_t)n < cap)
         n += snprintf(out + n, cap - (size_t)n, ", freed%s%s", in->freed_by ? " by " : "",
                       in->freed_by ? in->freed_by : "");
@@ -58,8 +63,14 @@ void mem_describe(const Access *a, char *out, size_t cap) {
 
 static bool raise_bounds(const Access *a, uint64_t size) {
     char where[160];
-    snprintf(where, sizeof where, "offset 0x%llx (%llu bytes%s)", (unsigned long long)a->address,
-             (unsigned long long)size, a->space == PTX_LOCAL ? " a thread" : "");
+    int32_t at = (int32_t)(uint32_t)a->address; /* addresses of 32 bits go round */
+    if (a->space == PTX_SHARED && at < 0 && (int64_t)at >= -(int64_t)size)
+        snprintf(where, sizeof where, "%d bytes before the first of %llu", -at,
+                 (unsigned long long)size);
+    else
+        snprintf(where, sizeof where, "offset 0x%llx (%llu bytes%s)",
+                 (unsigned long long)a->address, (unsigned long long)size,
+                 a->space == PTX_LOCAL ? " a thread" : "");
     return raise_access(a, EMU_ILLEGAL_ADDRESS, "out-of-bounds", where);
 }
 
@@ -88,6 +99,13 @@ static void resolve_generic(Access *a) {
     a->address &= OFFSET_MASK;
 }
 
+void mem_describe_at(Machine *m, PtxSpace space, uint64_t address, char *out, size_t cap) {
+    Access a = {.m = m, .space = space, .address = address};
+    resolve_generic(&a);
+    if (a.space == PTX_GENERIC) a.space = PTX_GLOBAL;
+    mem_describe(&a, out, cap);
+}
+
 static bool check_window(const Access *a, uint64_t size) {
     if (!inside(a->address, a->bytes, size)) return raise_bounds(a, size);
     if (a->address & (a->bytes - 1)) return raise_misaligned(a);
@@ -100,7 +118,8 @@ static uint8_t *global_at(const Access *a) {
     Alloc *in = alloc_of(e, a->address);
     uint64_t offset = in ? a->address - in->address : 0;
     const char *wrong = NULL;
-    if (in == NULL && alloc_known(e, a->address)) wrong = "use-after-free";
+    const Alloc *near = in ? NULL : alloc_near(e, a->address);
+    if (near && a->address >= near->address && !near->exists) wrong = "use-after-free";
     else if (in == NULL || !inside(offset, a->bytes, in->size)) wrong = "out-of-bounds";
     else if (a->is_write && in->is_const) wrong = "constant memory:";
     else if (a->is_write && in->read_only) wrong = "read-only memory:";
@@ -147,30 +166,34 @@ static void note_reach(const Access *a, bool is_read) {
     alloc_reach(alloc_of(a->m->emu, a->address), (uint8_t)how);
 }
 
-/* Host bytes of anything but local memory. value: what a plain write stores; an atomic has none. */
-static uint8_t *host_at(const Access *a, const void *value) {
+/* Host bytes of anything but local memory. */
+static uint8_t *host_at(const Access *a, bool is_read) {
     if (a->space == PTX_PARAM) return param_at(a);
     bool is_shared = a->space == PTX_SHARED;
     if (is_shared && a->address >= RESERVED_AT) return reserved_at(a);
-    if (is_shared && !check_window(a, a->m->shared_bytes)) return NULL;
-    uint8_t *p = is_shared ? a->m->shared + a->address : global_at(a);
-    if (p && !is_shared) note_reach(a, value == NULL);
-    if (p == NULL || a->m->shadow == NULL) return p;
-    const Alloc *in = is_shared ? NULL : alloc_of(a->m->emu, a->address);
-    if (is_shared || in->watched) shadow_access(a, in, p, value);
-    return a->m->ended ? NULL : p;
+    if (is_shared) return check_window(a, a->m->shared_bytes) ? a->m->shared + a->address : NULL;
+    uint8_t *p = global_at(a);
+    if (p) note_reach(a, is_read);
+    return p;
 }
 
-uint8_t *mem_atomic(Machine *m, Warp *w, const Ins *in, int lane, PtxSpace space, uint64_t address,
-                    unsigned bytes, unsigned order) {
-    Access a = {m, w, in, lane, space, address, bytes, true, (uint8_t)order};
-    resolve_generic(&a);
-    if (m->view && a.space != PTX_LOCAL && a.space != PTX_SHARED) {
-        view_leave(m, VIEW_UNSUITED);
+bool mem_look_at(const Access *a, const uint8_t *p, const void *value) {
+    bool is_shared = a->space == PTX_SHARED;
+    if (a->m->shadow == NULL || a->space == PTX_PARAM) return true;
+    if (is_shared && a->address >= RESERVED_AT) return true;
+    const Alloc *in = is_shared ? NULL : alloc_of(a->m->emu, a->address);
+    if (is_shared || in->watched) shadow_access(a, in, p, value);
+    return !a->m->ended;
+}
+
+uint8_t *mem_atomic(Access *a) {
+    resolve_generic(a);
+    if (a->m->view && a->space != PTX_LOCAL && a->space != PTX_SHARED) {
+        view_leave(a->m, VIEW_UNSUITED);
         return NULL;
     }
-    if (a.space != PTX_LOCAL) return host_at(&a, NULL);
-    fault_raise(m, w, in, lane, EMU_LAUNCH_ERROR, "atomic operation on local memory");
+    if (a->space != PTX_LOCAL) return host_at(a, true);
+    fault_raise(a->m, a->w, a->in, a->lane, EMU_LAUNCH_ERROR, "atomic operation on local memory");
     return NULL;
 }
 
@@ -192,7 +215,8 @@ static bool local_move(const Access *a, void *out, const void *from) {
 bool mem_read(Access a, void *out) {
     resolve_generic(&a);
     if (a.space == PTX_LOCAL) return local_move(&a, out, NULL);
-    const uint8_t *p = host_at(&a, NULL);
+    const uint8_t *p = host_at(&a, true);
+    if (p && !mem_look_at(&a, p, NULL)) p = NULL;
     if (p) memcpy(out, p, a.bytes);
     a.w->looked |= a.space == PTX_GLOBAL || a.space == PTX_GENERIC;
     return p != NULL;
@@ -201,7 +225,8 @@ bool mem_read(Access a, void *out) {
 bool mem_write(Access a, const void *from) {
     resolve_generic(&a);
     if (a.space == PTX_LOCAL) return local_move(&a, NULL, from);
-    uint8_t *p = host_at(&a, from);
+    uint8_t *p = host_at(&a, false);
+    if (p && !mem_look_at(&a, p, from)) p = NULL;
     if (p) memcpy(p, from, a.bytes);
     return p != NULL;
 }
@@ -226,9 +251,8 @@ static void store_registers(const Warp *w, const MemForm *f, int lane, uint8_t *
 }
 
 static void check_array(Access a, const MemForm *f) {
-    uint32_t frame = a.w->s.frame[a.w->frame].local_base;
     resolve_generic(&a);
-    if (a.space == PTX_LOCAL) shadow_array(&a, frame + f->array_from, frame + f->array_to);
+    if (a.space == f->array->space) shadow_array(&a, f);
 }
 
 static bool one_lane(Machine *m, Warp *w, const Ins *in, const MemForm *f, int lane,
@@ -236,7 +260,7 @@ static bool one_lane(Machine *m, Warp *w, const Ins *in, const MemForm *f, int l
     uint8_t bytes[32];
     unsigned n = (unsigned)f->size * f->count;
     Access a = {m, w, in, lane, (PtxSpace)f->space, address, n, f->is_store, f->order};
-    if (m->shadow && f->array_to) check_array(a, f);
+    if (m->shadow && f->array) check_array(a, f);
     if (f->is_store) {
         w->moved = true;
         store_registers(w, f, lane, bytes);
@@ -292,13 +316,16 @@ bool mem_slow(Machine *m, Warp *w, const Ins *in, const MemForm *f, const uint64
 bool mem_fits(Machine *m, Warp *w, const Ins *in, const MemForm *f, const Alloc *alloc,
               const uint8_t *data, const uint64_t *at) {
     uint8_t bytes[32];
-    if (f->order) return false;
+    if (f->order & ~ORDER_CACHED) return false;
     shadow_step(m);
     for (uint32_t left = w->active; left; left &= left - 1) {
         int i = __builtin_ctz(left);
         uint64_t address = at[i] + (alloc ? alloc->address : 0);
         PtxSpace space = alloc ? PTX_GLOBAL : PTX_SHARED;
-        Access a = {m, w, in, i, space, address, f->bytes, f->is_store, 0};
+        Access a = {m, w, in, i, space, address, f->bytes, f->is_store, f->order};
+        if (f->array && alloc == NULL &&
+            (at[i] < f->array_from || at[i] + f->bytes > f->array_to))
+            return false;
         if (f->is_store) store_registers(w, f, i, bytes);
         if (!shadow_fits(&a, alloc, data + at[i], f->is_store ? bytes : NULL)) return false;
     }
@@ -315,6 +342,13 @@ static uint64_t two_lanes(const Warp *w, uint32_t row, bool wide) {
 
 uint64_t mem_where(const Warp *w, const MemForm *f) {
     return two_lanes(w, f->base, f->wide_base);
+}
+
+uint64_t mem_first(const Warp *w, const MemForm *f) {
+    int i = __builtin_ctz(w->active);
+    if (f->wide_base)
+        return ((const U64 *)(const void *)row_at(w, f->base))[i] + (uint64_t)f->offset;
+    return (uint32_t)(((const U32 *)(const void *)row_at(w, f->base))[i] + (uint32_t)f->offset);
 }
 
 uint64_t mem_what(const Warp *w, const MemForm *f, uint64_t where) {

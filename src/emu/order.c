@@ -4,17 +4,18 @@
 **   - by one thread;
 **   - with a barrier of the block between them (one for some of the warps counts as one for all),
 **     or for lanes of a warp bar.warp.syncs of both, or a chain of them;
-**   - by handing over: a thread fences (membar, fence, .release) and then writes to a place with a
-**     strong access (an atomic, volatile, .relaxed, .release), another thread reads that place
-**     with a strong access later. What the first thread did before its fence is over for the other
-**     thread, and so is what was over for the first one. A fence of the block's scope counts inside
-**     the block alone.
-** Where that would ask for too much memory more is taken to be in order than is, so that races may
-** be missed and none is invented: what one thread of a block took over, all threads of the block
-** know; who takes over from two warps of a block takes over from all of it; a fence is behind all
-** that lanes did whom its lane met since the last barrier of the block; one by anybody before such
-** a barrier counts for all who pass it; any strong read of the place takes over, whatever it reads
-** and with or without a fence behind it.
+**   - by release and acquire: a thread fences (membar, fence, .release) and then writes to a place
+**     with a strong access (an atomic, volatile, .relaxed, .release); another thread reads that
+**     place with a strong access and then fences, or reads it with .acquire. What the first thread
+**     did before its fence is over for the second one behind its own, and so is what was over for
+**     the first. A fence or an access of the block's scope counts inside the block alone.
+** A strong store replaces what its place hands over; an atomic adds to it. A fence covers what its
+** own thread did, and what all threads of the block did before the last barrier.
+** A barrier of the block behind the read stands for the reader's fence, as in NVIDIA's samples and
+** CUDA's guide, though not in the ISA. Where the exact rule would ask for too much memory more is
+** taken to be in order than is, so that races may be missed and none is invented: of fences that
+** threads of a block made between two barriers the last time counts for all of them; what a thread
+** took over it hands on without another fence.
 */
 #include "emu/shadow.h"
 
@@ -23,11 +24,14 @@
 
 /* --- pasts --- */
 
+/* The part that goes by time is of the epoch itself: a later epoch covers all of an earlier one. */
 static void join(Past *to, const Past *from) {
-    if (from->epoch > to->epoch) to->epoch = from->epoch;
-    if (from->time == 0) return;
-    if (to->time == 0) to->warp = from->warp;
-    else if (to->warp != from->warp) to->warp = ANY_WARP;
+    if (from->epoch < to->epoch) return;
+    if (from->epoch > to->epoch) {
+        *to = *from;
+        return;
+    }
+    to->warps |= from->warps;
     to->lanes |= from->lanes;
     if (from->time > to->time) to->time = from->time;
 }
@@ -59,14 +63,20 @@ static void add_pasts(Pasts *to, const Pasts *from) {
     for (int i = 0; i < from->n; i++) add_past(to, &from->at[i]);
 }
 
+static const Past *past_of(const Pasts *p, uint32_t block) {
+    int i = find_past(p, block);
+    return i < p->n && p->at[i].block == block ? &p->at[i] : NULL;
+}
+
+static bool past_covers(const Past *p, const Touch *then) {
+    if (then->epoch < p->epoch) return true;
+    return then->time <= p->time && p->warps >> then->thread / LANES & 1 &&
+           p->lanes >> then->thread % LANES & 1;
+}
+
 static bool covers(const Pasts *p, const Touch *then) {
-    int i = find_past(p, then->block);
-    if (i == p->n || p->at[i].block != then->block) return false;
-    const Past *past = &p->at[i];
-    if (then->epoch < past->epoch) return true;
-    if (then->time > past->time) return false;
-    return past->warp == ANY_WARP ||
-           (past->warp == then->thread / LANES && past->lanes >> then->thread % LANES & 1);
+    const Past *past = past_of(p, then->block);
+    return past && past_covers(past, then);
 }
 
 /* --- places that hand over --- */
@@ -99,27 +109,92 @@ void handovers_free(Handovers *h) {
     free(h->at);
 }
 
+/* --- what threads know of others --- */
+
+static Mind *mind_of(BlockOrder *b, int thread) {
+    if (b->mind == NULL) b->mind = gi_alloc(MOST_THREADS * sizeof *b->mind);
+    b->minds[thread / LANES] |= 1u << thread % LANES;
+    return &b->mind[thread];
+}
+
+/* Calls what is to be done with each mind that is not empty. */
+static void each_mind(BlockOrder *b, int warp, uint32_t lanes, void (*what)(BlockOrder *, int)) {
+    for (uint32_t left = b->minds[warp] & lanes; left; left &= left - 1)
+        what(b, warp * LANES + __builtin_ctz(left));
+}
+
+static void empty_mind(BlockOrder *b, int thread) {
+    Mind *mind = &b->mind[thread];
+    for (int k = 0; k < FENCE_SCOPES; k++) mind->seen[k].n = 0;
+    mind->knows.n = 0;
+    mind->key = 0;
+    b->minds[thread / LANES] &= ~(1u << thread % LANES);
+}
+
+static void tell_block(BlockOrder *b, int thread) {
+    for (int k = 0; k < FENCE_SCOPES; k++) add_pasts(&b->known, &b->mind[thread].seen[k]);
+    add_pasts(&b->known, &b->mind[thread].knows);
+    empty_mind(b, thread);
+    b->any_known |= b->known.n > 0;
+}
+
+static void tell_warp(BlockOrder *b, int thread) {
+    add_pasts(&b->warp_known[thread / LANES], &b->mind[thread].knows);
+}
+
+void order_acquire(BlockOrder *b, int thread, bool whole_gpu) {
+    if (!(b->minds[thread / LANES] >> thread % LANES & 1)) return;
+    Mind *mind = &b->mind[thread];
+    for (int k = 0; k <= (whole_gpu ? FENCE_GPU : FENCE_BLOCK); k++) {
+        add_pasts(&mind->knows, &mind->seen[k]);
+        mind->seen[k].n = 0;
+    }
+    b->any_known |= mind->knows.n > 0;
+}
+
+static bool knows(const BlockOrder *b, const Touch *then, int thread) {
+    int warp = thread / LANES;
+    if (covers(&b->known, then) || covers(&b->warp_known[warp], then)) return true;
+    return b->minds[warp] >> thread % LANES & 1 && covers(&b->mind[thread].knows, then);
+}
+
 /* --- a block --- */
 
 void order_begin(BlockOrder *b, uint32_t block) {
     b->block = block;
     b->epoch = 0;
+    for (int i = 0; i < LANES; i++) {
+        each_mind(b, i, FULL_MASK, empty_mind);
+        b->warp_known[i].n = 0;
+    }
     b->known.n = 0;
+    b->any_known = false;
     if (b->any_fence) memset(b->fence, 0, sizeof b->fence);
     memset(b->met_now, 0, sizeof b->met_now);
     b->any_fence = false;
-    for (int k = 0; k < FENCE_SCOPES; k++) b->has_fenced[k] = false, b->fenced[k] = 0;
+    for (int k = 0; k < FENCE_SCOPES; k++)
+        b->fenced[k] = b->fencing[k] = (Past){.block = block};
 }
 
 void order_free(BlockOrder *b) {
+    for (int i = 0; b->mind && i < MOST_THREADS; i++) {
+        for (int k = 0; k < FENCE_SCOPES; k++) free(b->mind[i].seen[k].at);
+        free(b->mind[i].knows.at);
+    }
+    free(b->mind);
+    for (int i = 0; i < LANES; i++) free(b->warp_known[i].at);
     free(b->known.at);
 }
 
 void order_barrier(BlockOrder *b) {
     b->epoch++;
-    for (int k = 0; k < FENCE_SCOPES; k++) {
-        if (b->has_fenced[k]) b->fenced[k] = b->epoch;
-        b->has_fenced[k] = false;
+    for (int k = 0; b->any_fence && k < FENCE_SCOPES; k++) {
+        join(&b->fenced[k], &b->fencing[k]);
+        b->fencing[k] = (Past){.block = b->block};
+    }
+    for (int i = 0; b->mind && i < LANES; i++) {
+        each_mind(b, i, FULL_MASK, tell_block);
+        b->warp_known[i].n = 0;
     }
 }
 
@@ -140,6 +215,7 @@ static void note_met(BlockOrder *b, int warp, uint32_t lanes) {
 void order_warp_sync(BlockOrder *b, int warp, uint32_t lanes) {
     uint32_t(*met)[LANES] = b->met[warp], all[LANES] = {0};
     note_met(b, warp, lanes);
+    if (b->any_known) each_mind(b, warp, lanes, tell_warp);
     for (uint32_t left = lanes; left; left &= left - 1) {
         int i = __builtin_ctz(left);
         met[i][i]++;
@@ -149,40 +225,53 @@ void order_warp_sync(BlockOrder *b, int warp, uint32_t lanes) {
         memcpy(met[__builtin_ctz(left)], all, sizeof all);
 }
 
-void order_fence(BlockOrder *b, int thread, uint64_t time, bool whole_gpu) {
+void order_release(BlockOrder *b, int thread, uint64_t time, bool whole_gpu) {
+    int warp = thread / LANES;
+    uint32_t lanes = met_now(b, warp, thread % LANES);
+    Past own = {b->block, b->epoch, 1u << warp, lanes, time};
     for (int k = 0; k <= (whole_gpu ? FENCE_GPU : FENCE_BLOCK); k++) {
-        b->fence[k][thread] = (Fence){time, b->epoch, met_now(b, thread / LANES, thread % LANES)};
-        b->has_fenced[k] = true;
+        b->fence[k][thread] = own;
+        join(&b->fencing[k], &own);
     }
     b->any_fence = true;
 }
 
-void order_take(BlockOrder *b, const Handovers *h, uint64_t key) {
+void order_take(BlockOrder *b, const Handovers *h, uint64_t key, int thread, bool whole_gpu) {
     if (h->n == 0) return;
     const Handover *o = place_of(h, key);
     if (o->key == 0) return;
-    add_pasts(&b->known, &o->pasts[FENCE_GPU]);
-    const Pasts *near = &o->pasts[FENCE_BLOCK];
-    int i = find_past(near, b->block);
-    if (i < near->n && near->at[i].block == b->block) add_past(&b->known, &near->at[i]);
+    Mind *mind = mind_of(b, thread);
+    if (mind->key == key && mind->version == o->version) return; /* it spins */
+    mind->key = key;
+    mind->version = o->version;
+    const Past *near = past_of(&o->pasts[FENCE_BLOCK], b->block);
+    if (o->giver == b->block) add_pasts(&mind->seen[FENCE_BLOCK], &o->pasts[FENCE_BLOCK]);
+    else if (near) add_past(&mind->seen[FENCE_BLOCK], near);
+    if (whole_gpu) add_pasts(&mind->seen[FENCE_GPU], &o->pasts[FENCE_GPU]);
 }
 
-/* What of its block a thread hands on. */
-static Past own_past(const BlockOrder *b, int thread, int scope) {
-    const Fence *f = &b->fence[scope][thread];
-    Past p = {b->block, b->fenced[scope], thread / LANES, f->lanes, f->time};
-    if (f->time && f->epoch > p.epoch) p.epoch = f->epoch;
-    return p;
+/* Adds what a thread hands on in a scope: what was fenced, and what it knows. */
+static void give_pasts(const BlockOrder *b, Pasts *to, int thread, int scope) {
+    Past own = b->fenced[scope];
+    if (b->fence[scope][thread].time) join(&own, &b->fence[scope][thread]);
+    if (own.time || own.epoch) add_past(to, &own);
+    if (!b->any_known) return;
+    add_pasts(to, &b->known);
+    add_pasts(to, &b->warp_known[thread / LANES]);
+    if (b->minds[thread / LANES] >> thread % LANES & 1) add_pasts(to, &b->mind[thread].knows);
 }
 
-void order_give(const BlockOrder *b, Handovers *h, uint64_t key, int thread) {
-    if (!b->any_fence && b->known.n == 0) return;
+void order_give(const BlockOrder *b, Handovers *h, uint64_t key, int thread, bool whole_gpu,
+                bool replaces) {
+    bool has_any = b->any_fence || b->any_known;
+    if (!has_any && (h->n == 0 || !replaces || place_of(h, key)->key == 0)) return;
     Handover *o = new_place(h, key);
+    o->giver = b->block;
+    o->version++;
     for (int k = 0; k < FENCE_SCOPES; k++) {
-        Past own = own_past(b, thread, k);
-        if (own.time || own.epoch) add_past(&o->pasts[k], &own);
+        if (replaces) o->pasts[k].n = 0;
+        if (has_any && (whole_gpu || k == FENCE_BLOCK)) give_pasts(b, &o->pasts[k], thread, k);
     }
-    add_pasts(&o->pasts[FENCE_GPU], &b->known);
 }
 
 bool order_is_over(const BlockOrder *b, const Touch *then, int thread) {
@@ -193,5 +282,5 @@ bool order_is_over(const BlockOrder *b, const Touch *then, int thread) {
             b->met[warp][thread % LANES][then->thread % LANES] >= then->lane_epoch)
             return true;
     }
-    return b->known.n > 0 && covers(&b->known, then);
+    return b->any_known && knows(b, then, thread);
 }

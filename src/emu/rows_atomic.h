@@ -243,7 +243,7 @@ static bool row_ATOMIC(Machine *m, Warp *w, const Ins *in) {
     if (atom_loop(w, in, &f, at, &to, &seen)) w->moved = true;
     if (to.alloc) alloc_reach(to.alloc, EMU_READ | EMU_WRITTEN);
     w->beyond |= to.alloc && f.is_read;
-    if (f.is_read) warp_saw(w, in, seen);
+    if (f.is_read) warp_saw(w, in, seen, (PtxSpace)f.space, at[__builtin_ctz(w->active)]);
     if (to.alloc) EACH_LANE at[i] += to.alloc->place - to.base;
     atomic_charge(m, w, at, w->active, to.alloc == NULL, to.alloc);
     return true;

@@ -8,6 +8,7 @@
 */
 #include "emu/shadow.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -193,8 +194,11 @@ void shadow_warp_sync(Machine *m, const Warp *w, uint32_t lanes) {
 
 void shadow_fence(Machine *m, const Warp *w, bool whole_gpu) {
     Shadow *s = m->shadow;
-    for (uint32_t left = w->active; left; left &= left - 1)
-        order_fence(&s->here->order, w->index * LANES + __builtin_ctz(left), s->time, whole_gpu);
+    for (uint32_t left = w->active; left; left &= left - 1) {
+        int thread = w->index * LANES + __builtin_ctz(left);
+        order_release(&s->here->order, thread, s->time, whole_gpu);
+        order_acquire(&s->here->order, thread, whole_gpu);
+    }
     s->time++;
 }
 
@@ -254,7 +258,7 @@ bool shadow_local_fits(const Machine *m, const Warp *w, const MemForm *f, const 
     uint64_t first = at[__builtin_ctz(w->active)], apart = 0;
     for (uint32_t left = w->active; left; left &= left - 1) {
         uint64_t own = at[__builtin_ctz(left)];
-        if (f->array_to && (own < frame + f->array_from || own + f->bytes > frame + f->array_to))
+        if (f->array && (own < frame + f->array_from || own + f->bytes > frame + f->array_to))
             return false;
         apart |= own ^ first;
     }
@@ -276,31 +280,54 @@ void shadow_local(const Access *a) {
     if (unwritten && a->m->launch->count_uninitialised) note_unwritten(a);
 }
 
-void shadow_array(const Access *a, uint64_t from, uint64_t to) {
+/* The name that a source has for an array: the last part of a mangled one, as of _ZZ1kPiE1s. */
+static const char *name_of(const PtxVar *var) {
+    for (const char *p = strchr(var->name, 'E'); p; p = strchr(p + 1, 'E')) {
+        char *end;
+        unsigned long n = strtoul(p + 1, &end, 10);
+        if (end > p + 1 && n > 0 && n == strlen(end)) return end;
+    }
+    return var->name;
+}
+
+void shadow_array(const Access *a, const MemForm *f) {
+    char array[200], where[40];
+    bool is_shared = a->space == PTX_SHARED;
+    uint64_t frame = is_shared ? 0 : a->w->s.frame[a->w->frame].local_base;
+    uint64_t from = frame + f->array_from, to = frame + f->array_to;
     if (a->address >= from && a->address + a->bytes <= to) return;
-    fault_note(a->m, a->w, a->in, a->lane, EMU_WARN_LOCAL_OVERRUN,
-               "%s of %u byte%s at byte %lld of a local array of at most %llu bytes",
-               a->is_write ? "write" : "read", a->bytes, a->bytes == 1 ? "" : "s",
-               (long long)(a->address - from), (unsigned long long)(to - from));
+    int32_t at = (int32_t)(a->address - from); /* addresses of 32 bits go round */
+    snprintf(where, sizeof where, at < 0 ? "%d bytes before" : "at byte %d of", at < 0 ? -at : at);
+    if (is_shared) snprintf(array, sizeof array, "shared array '%.150s' of", name_of(f->array));
+    else snprintf(array, sizeof array, "a local array of at most");
+    fault_note(a->m, a->w, a->in, a->lane,
+               is_shared ? EMU_WARN_SHARED_OVERRUN : EMU_WARN_LOCAL_OVERRUN,
+               "%s of %u byte%s %s %s %llu bytes", a->is_write ? "write" : "read", a->bytes,
+               a->bytes == 1 ? "" : "s", where, array, (unsigned long long)(to - from));
 }
 
 /* --- accesses --- */
 
-/* Of a place that hands over; shared memory is another one in each block. */
-static uint64_t place_key(const Access *a, const uint8_t *memory) {
+/* Of a word that hands over; shared memory is another one in each block. */
+static uint64_t place_key(const Access *a, const uint8_t *memory, unsigned k) {
     uint64_t word = a->space == PTX_SHARED ? a->address : (uint64_t)(uintptr_t)memory;
-    word &= ~(uint64_t)3;
+    word = (word + k) & ~(uint64_t)3;
     return a->space == PTX_SHARED ? (block_number(a->m) + 1) << 32 | word | 1 : word;
 }
 
-/* An atomic takes first and then gives, so that what is handed on goes through it. */
+/* A strong access. An atomic takes first and then gives, so that what is handed on goes through it.
+** Bytes of one word hand over together. */
 static void hand_over(const Access *a, Shadow *s, int thread, const uint8_t *memory) {
-    uint64_t key = place_key(a, memory);
-    bool reads = !a->is_write || a->order & ORDER_ATOMIC;
-    bool whole_gpu = !(a->order & ORDER_BLOCK);
-    if (a->order & ORDER_RELEASE) order_fence(&s->here->order, thread, s->time, whole_gpu);
-    if (reads) order_take(&s->here->order, &s->handovers, key);
-    if (a->is_write) order_give(&s->here->order, &s->handovers, key, thread);
+    BlockOrder *b = &s->here->order;
+    bool atomic = a->order & ORDER_ATOMIC, whole_gpu = !(a->order & ORDER_BLOCK);
+    bool reads = !a->is_write || atomic, replaces = !atomic && a->bytes >= 4;
+    if (a->order & ORDER_RELEASE) order_release(b, thread, s->time, whole_gpu);
+    for (unsigned k = 0; k < a->bytes; k += 4) {
+        uint64_t key = place_key(a, memory, k);
+        if (reads) order_take(b, &s->handovers, key, thread, whole_gpu);
+        if (a->is_write) order_give(b, &s->handovers, key, thread, whole_gpu, replaces);
+    }
+    if (a->order & ORDER_ACQUIRE) order_acquire(b, thread, whole_gpu);
 }
 
 static Touch touch_of(const Access *a, const Shadow *s, int thread) {
@@ -327,6 +354,21 @@ void shadow_access(const Access *a, const Alloc *in, const uint8_t *memory, cons
     if (cells == NULL) return;
     Touch now = touch_of(a, s, thread);
     race_check(a, &s->here->order, cells, at + (in ? in->cells_at : 0), &now, memory, value);
+}
+
+bool shadow_writer(const Machine *m, const Block *b, PtxSpace space, uint64_t address,
+                   uint32_t *block, int *thread) {
+    const unsigned *g = m->launch->grid;
+    uint64_t number = b->ctaid[0] + (uint64_t)g[0] * (b->ctaid[1] + (uint64_t)g[1] * b->ctaid[2]);
+    const Shadow *s = m->shadow;
+    const Alloc *in = NULL;
+    const Cells *cells = NULL;
+    if (space == PTX_GENERIC && address >> ID_SHIFT == ID_SHARED) space = PTX_SHARED;
+    if (space != PTX_SHARED) in = alloc_of(m->emu, address);
+    if (in) cells = in->cells, address += in->cells_at - in->address;
+    for (int i = 0; s && space == PTX_SHARED && i < s->n_blocks; i++)
+        if (s->block[i]->runs && s->block[i]->number == number) cells = s->block[i]->shared;
+    return cells && race_writer(cells, address & OFFSET_MASK, block, thread);
 }
 
 bool shadow_fits(const Access *a, const Alloc *in, const uint8_t *memory, const void *value) {

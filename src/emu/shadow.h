@@ -14,20 +14,17 @@ typedef struct Touch {
     uint32_t block;             /* index in the grid */
     uint32_t epoch, lane_epoch; /* of the block and of the lane, see BlockOrder */
     uint16_t thread;            /* of the block */
-    uint8_t order;              /* ORDER_… */
+    uint16_t order;             /* ORDER_… */
     int ptx_line, src_line;
 } Touch;
 
-/* What of a block's accesses is known to be over: all before its barrier number `epoch`, and those
-** of some lanes of a warp up to `time`. */
+/* What of a block's accesses is known to be over: all before its barrier number `epoch`, and behind
+** it those of some lanes of some warps up to `time`. */
 typedef struct Past {
     uint32_t block, epoch;
-    int warp;
-    uint32_t lanes;
+    uint32_t warps, lanes;
     uint64_t time;
 } Past;
-
-enum { ANY_WARP = -1 }; /* as Past.warp: all of the block */
 
 typedef struct Pasts { /* one a block, by index */
     Past *at;
@@ -36,10 +33,12 @@ typedef struct Pasts { /* one a block, by index */
 
 enum { FENCE_BLOCK, FENCE_GPU, FENCE_SCOPES };
 
-typedef struct Fence { /* a thread's last; time 0: none */
-    uint64_t time;
-    uint32_t epoch, lanes; /* lanes: whose accesses it is behind, its own and those it had met */
-} Fence;
+/* What a thread has taken over since its block's last barrier: seen in places, without a fence
+** behind it yet, and known. */
+typedef struct Mind {
+    Pasts seen[FENCE_SCOPES], knows;
+    uint64_t key, version; /* of the place that it read last */
+} Mind;
 
 typedef struct Met { /* the lanes that a lane met by bar.warp.sync, or by a chain, in an epoch */
     uint32_t epoch, lanes;
@@ -52,16 +51,20 @@ typedef struct BlockOrder {
     ** knows to be over; its own, met[w][i][i] + 1, lasts until its next bar.warp.sync */
     uint32_t met[LANES][LANES][LANES];
     Met met_now[LANES][LANES];
-    Fence fence[FENCE_SCOPES][MOST_THREADS];
-    bool has_fenced[FENCE_SCOPES];   /* somebody, in this epoch */
-    uint32_t fenced[FENCE_SCOPES];   /* epochs below: somebody fenced in them or later */
-    bool any_fence;
-    Pasts known; /* of other blocks, and of this one by other ways than barriers */
+    Past fence[FENCE_SCOPES][MOST_THREADS]; /* what each thread's last one covers; time 0: none */
+    Past fenced[FENCE_SCOPES];  /* what all fences before the last barrier cover */
+    Past fencing[FENCE_SCOPES]; /* … and those since */
+    bool any_fence, any_known;
+    Pasts known, warp_known[LANES]; /* as in Mind, of all threads and of those of each warp */
+    Mind *mind; /* by thread; NULL: nobody took anything */
+    uint32_t minds[LANES]; /* by warp: lanes whose mind is not empty */
 } BlockOrder;
 
 /* What a place in memory hands on from those who write to it to those who read it. */
 typedef struct Handover {
     uint64_t key; /* 0: free */
+    uint64_t version; /* how often somebody gave */
+    uint32_t giver;   /* the block that gave last */
     Pasts pasts[FENCE_SCOPES];
 } Handover;
 
@@ -74,11 +77,14 @@ typedef struct Handovers { /* a hash table: cap is 0 or a power of two */
 void order_begin(BlockOrder *b, uint32_t block);
 void order_barrier(BlockOrder *b);
 void order_warp_sync(BlockOrder *b, int warp, uint32_t lanes);
-void order_fence(BlockOrder *b, int thread, uint64_t time, bool whole_gpu);
-/* A strong access by a thread to the place `key`: a read takes over what is handed over there, a
-** write hands over what the thread fenced. */
-void order_take(BlockOrder *b, const Handovers *h, uint64_t key);
-void order_give(const BlockOrder *b, Handovers *h, uint64_t key, int thread);
+/* The two halves of a fence. */
+void order_release(BlockOrder *b, int thread, uint64_t time, bool whole_gpu);
+void order_acquire(BlockOrder *b, int thread, bool whole_gpu);
+/* A strong access by a thread to the place `key`: a read sees what is handed over there, a write
+** hands over what the thread released. replaces: a store, no atomic. */
+void order_take(BlockOrder *b, const Handovers *h, uint64_t key, int thread, bool whole_gpu);
+void order_give(const BlockOrder *b, Handovers *h, uint64_t key, int thread, bool whole_gpu,
+                bool replaces);
 /* Is `then` over for a thread that is about to do something? */
 bool order_is_over(const BlockOrder *b, const Touch *then, int thread);
 void order_free(BlockOrder *b);
@@ -108,5 +114,7 @@ void race_check(const Access *a, const BlockOrder *b, Cells *cells, uint64_t at,
 ** over. Else false: race_check is to say what it is. */
 bool race_is_none(const Access *a, const BlockOrder *b, Cells *cells, uint64_t at, const Touch *now,
                   const uint8_t *memory, const void *value);
+/* Who wrote to a byte last; false: nobody did. */
+bool race_writer(const Cells *cells, uint64_t at, uint32_t *block, int *thread);
 
 #endif

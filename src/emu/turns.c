@@ -16,8 +16,8 @@
 **     looked at shared memory alone: no other block writes there.
 **
 ** From then on turns are short. All of this follows from what the kernel does and never from a
-** clock, so equal launches run equally. Who waits for what never happens does so until the budget
-** ends.
+** clock, so equal launches run equally. Where all repeat what they did while nobody changes memory
+** (endless.c), and no block can begin, the launch ends with who waits where.
 **
 ** Where a launch has threads (threads.c), batches of blocks run side by side instead, as long as no
 ** block waits for another.
@@ -32,12 +32,36 @@
 
 enum { TURN = 4096, SHORT_TURN = 256, LOOK = 64, PATIENCE = 64, POLL = 64, SCAN = 64 };
 
+static void enter_block(Machine *m, Block *b) {
+    m->block = b;
+    m->warp = b->warp;
+    m->shared = b->shared;
+    m->barrier = b->barrier;
+    m->smid = b->smid;
+    memcpy(m->ctaid, b->ctaid, sizeof m->ctaid);
+}
+
 /* --- who is where, for people --- */
 
-static void describe_path(const Machine *m, const Block *b, const Warp *w, int i, gi_buf *out) {
+/* What a warp looks at again and again, and who wrote there last. */
+static void describe_look(Machine *m, const Block *b, const Warp *w, gi_buf *out) {
+    const unsigned *g = m->launch->grid;
+    uint32_t block;
+    int thread;
+    char where[300];
+    if (w->saw_at == 0 || w->state != WARP_READY) return;
+    mem_describe_at(m, w->saw_in, w->saw_at, where, sizeof where);
+    gi_buf_addf(out, ", looks at %s", where);
+    if (!shadow_writer(m, b, w->saw_in, w->saw_at, &block, &thread)) return;
+    gi_buf_addf(out, ", last written by thread %d of block (%u,%u,%u)", thread, block % g[0],
+                block / g[0] % g[1], block / g[0] / g[1]);
+}
+
+static void describe_path(Machine *m, const Block *b, const Warp *w, int i, gi_buf *out) {
     const Path *p = &w->s.path[i];
     const Code *code = w->s.frame[p->frame].code;
-    const InsPlace *at = &code->place[i == w->n_path - 1 ? w->pc : p->pc];
+    bool last = i == w->n_path - 1;
+    const InsPlace *at = &code->place[last ? w->pc : p->pc];
     char lanes[120] = "";
     uint32_t rest = warp_rest(w, i);
     const char *s = rest == w->live || !(rest & (rest - 1)) ? "s" : ""; /* one does, many do */
@@ -51,10 +75,13 @@ static void describe_path(const Machine *m, const Block *b, const Warp *w, int i
     else if (p->wait) gi_buf_addf(out, "wait%s for the others", s);
     else gi_buf_addf(out, "run%s", s);
     gi_buf_addf(out, " (PTX line %d, line %d)", at->ptx_line, at->src_line);
+    if (last && p->wait == PATH_GOES) describe_look(m, b, w, out);
 }
 
+enum { ENOUGH = 220 }; /* bytes: no further place is told behind them */
+
 /* Where the lanes are that have not ended; the first few. */
-static void describe_places(const Machine *m, bool waiting_only, char *out, size_t cap) {
+static void describe_places(Machine *m, bool waiting_only, char *out, size_t cap) {
     gi_buf text = {0};
     int told = 0;
     for (int k = 0; k < m->n_open; k++) {
@@ -64,13 +91,13 @@ static void describe_places(const Machine *m, bool waiting_only, char *out, size
             if (!w->begun || w->state == WARP_DONE || (waiting_only && w->state != WARP_WAITING))
                 continue;
             for (int j = 0; j < w->n_path; j++) {
-                if (warp_rest(w, j) == 0 || told++ >= 4) continue;
+                if (warp_rest(w, j) == 0 || told++ >= 4 || text.len > ENOUGH) continue;
                 if (text.len) gi_buf_add(&text, ",", 1);
                 describe_path(m, b, w, j, &text);
             }
         }
     }
-    if (told > 4) gi_buf_addf(&text, " …");
+    if (told > 4 || text.len > ENOUGH) gi_buf_addf(&text, " …");
     snprintf(out, cap, "%s", text.data ? text.data : "");
     gi_buf_free(&text);
 }
@@ -90,6 +117,29 @@ static bool raise_timeout(Machine *m, Warp *w, const char *what) {
     describe_places(m, false, places, sizeof places);
     return fault_raise(m, w, &w->code->ins[w->pc], ALL_LANES, EMU_TIMEOUT, "%s ran out:%s", what,
                        places);
+}
+
+/* Nobody gets on; `left` blocks have not begun. */
+static bool raise_endless(Machine *m, uint64_t left, uint64_t blocks) {
+    char places[600], others[200] = "";
+    uint64_t ended = blocks - left - (uint64_t)m->n_open;
+    Warp *first = NULL;
+    for (int k = m->n_open - 1; k >= 0; k--)
+        for (int i = m->n_warps - 1; i >= 0; i--)
+            if (m->open[k]->warp[i].state == WARP_READY) first = &m->open[k]->warp[i];
+    for (int k = 0; k < m->n_open && first; k++)
+        if (first >= m->open[k]->warp && first < m->open[k]->warp + m->n_warps)
+            enter_block(m, m->open[k]);
+    describe_places(m, false, places, sizeof places);
+    if (left)
+        snprintf(others, sizeof others,
+                 "; %llu block%s not begun, as the GPU holds %d of these at a time",
+                 (unsigned long long)left, left == 1 ? " has" : "s have", m->n_open);
+    else if (ended)
+        snprintf(others, sizeof others, "; %llu of %llu blocks %s ended", (unsigned long long)ended,
+                 (unsigned long long)blocks, ended == 1 ? "has" : "have");
+    return fault_raise(m, first, &first->code->ins[first->pc], ALL_LANES, EMU_TIMEOUT,
+                       "endless wait, which nothing in this launch can end:%s%s", places, others);
 }
 
 static bool raise_budget(Machine *m, Warp *w) {
@@ -130,6 +180,7 @@ static void let_others(Machine *m, Warp *w) {
     if (w->moved) w->scanned = 0;
     else w->scanned += w->asked && w->news;
     bool in_vain = w->asked && !w->moved && (!w->news || w->scanned > SCAN), rotated;
+    if (w->quiet.repeats) in_vain = w->beyond = true;
     w->stuck &= in_vain;
     if (!in_vain) w->beyond = w->fenced = w->looked = false;
     if (!in_vain && (!w->asked || ++w->patience < PATIENCE)) return;
@@ -161,6 +212,7 @@ static bool run_warp(Machine *m, Warp *w) {
     Stop stop = exec_variant(m, w);
     m->budget -= before - w->fuel;
     if (stop == STOP_FAULT) return false;
+    if (endless_turn(m, w) && stop == STOP_WAIT) w->stuck = w->beyond = true;
     if (stop == STOP_DONE) end_warp(m, w);
     if (stop == STOP_YIELD) {
         if (m->budget <= 0) return raise_budget(m, w);
@@ -207,15 +259,6 @@ static Block *block_new(const Machine *m) {
     return b;
 }
 
-static void enter_block(Machine *m, Block *b) {
-    m->block = b;
-    m->warp = b->warp;
-    m->shared = b->shared;
-    m->barrier = b->barrier;
-    m->smid = b->smid;
-    memcpy(m->ctaid, b->ctaid, sizeof m->ctaid);
-}
-
 /* Shared memory begins as 0xff bytes (NaNs): a GPU leaves there what the last block wrote, and no
 ** kernel may rely on it. */
 static bool begin_block(Machine *m, uint64_t index) {
@@ -242,6 +285,8 @@ static bool begin_block(Machine *m, uint64_t index) {
         b->warp[i].begun = b->warp[i].stuck = false;
         b->warp[i].patience = b->warp[i].scanned = 0;
         b->warp[i].beyond = b->warp[i].fenced = b->warp[i].looked = false;
+        b->warp[i].quiet = (Quiet){0};
+        b->warp[i].saw_at = 0;
         b->warp[i].live = b->warp[i].exist;
     }
     enter_block(m, b);
@@ -318,6 +363,8 @@ bool turns_run(Machine *m) {
             next++;
         }
         if (!run_open(m)) return false;
+        bool can_begin = next < blocks && m->n_open < m->resident;
+        if (!can_begin && endless_all(m)) return raise_endless(m, blocks - next, blocks);
     }
     return true;
 }

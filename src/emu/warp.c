@@ -205,10 +205,12 @@ bool warp_rotate(Machine *m, Warp *w, TurnOf whose) {
 }
 
 /* Who spins sees the same things again and again, be they few or one. */
-void warp_saw(Warp *w, const Ins *in, uint64_t what) {
+void warp_saw(Warp *w, const Ins *in, uint64_t what, PtxSpace space, uint64_t at) {
     uint64_t hash = (what ^ w->active ^ (uint64_t)(in - w->code->ins) << 32) * 0x9e3779b97f4a7c15u;
     uint64_t *set = w->seen[hash >> 59];
     w->asked = true;
+    w->saw_in = space;
+    w->saw_at = at;
     for (int k = 0; k < 4; k++)
         if (set[k] == hash) return;
     memmove(set + 1, set, 3 * sizeof *set);

@@ -25,12 +25,21 @@ static Touch touch(int at, int thread, uint64_t time) {
                    .thread = (uint16_t)thread};
 }
 
-/* A thread writes a flag in a strong way; another block reads it. */
+static void fence(int at, int thread, uint64_t time, bool whole_gpu) {
+    order_release(&block[at], thread, time, whole_gpu);
+    order_acquire(&block[at], thread, whole_gpu);
+}
+
+/* A thread writes a flag by an atomic; another block's thread 0 reads it, and fences. */
 static void give(int from, int thread, uint64_t key) {
-    order_give(&block[from], &places, key, thread);
+    order_give(&block[from], &places, key, thread, true, false);
+}
+static void look(int to, int thread, uint64_t key) {
+    order_take(&block[to], &places, key, thread, true);
 }
 static void take(int to, uint64_t key) {
-    order_take(&block[to], &places, key);
+    look(to, 0, key);
+    order_acquire(&block[to], 0, true);
 }
 
 static void over(int at, int thread, Touch then, bool want, const char *what) {
@@ -71,7 +80,7 @@ static void test_fence(void) {
     give(0, 3, KEY);
     take(1, KEY);
     over(1, 0, before, false, "a flag without a fence hands nothing over");
-    order_fence(&block[0], 3, 6, true);
+    fence(0, 3, 6, true);
     take(1, KEY);
     over(1, 0, before, false, "nor one that was written before the fence");
     give(0, 3, KEY);
@@ -93,19 +102,36 @@ static void test_fence(void) {
 static void test_scope(void) {
     begin();
     Touch before = touch(0, 3, 5);
-    order_fence(&block[0], 3, 6, false);
+    fence(0, 3, 6, false);
     give(0, 3, KEY);
     take(1, KEY);
     over(1, 0, before, false, "a fence for the block counts for no other block");
     over(0, 70, before, false, "nor for this one before the flag is read");
     take(0, KEY);
-    over(0, 70, before, true, "it counts in the block");
+    over(0, 0, before, true, "it counts in the block");
+    over(0, 70, before, false, "  for the thread that read the flag");
+    order_barrier(&block[0]);
     begin();
     before = touch(0, 3, 5);
-    order_fence(&block[0], 3, 6, true);
+    fence(0, 3, 6, true);
     give(0, 3, KEY);
     take(0, KEY);
-    over(0, 70, before, true, "one for the GPU counts in the block too");
+    over(0, 0, before, true, "one for the GPU counts in the block too");
+    begin();
+    before = touch(0, 3, 5);
+    fence(0, 3, 6, true);
+    give(0, 3, KEY);
+    look(1, 0, KEY);
+    order_acquire(&block[1], 0, false);
+    over(1, 0, before, false, "a reader's fence for its block takes nothing of another");
+    order_acquire(&block[1], 0, true);
+    over(1, 0, before, true, "one for the GPU behind it does");
+    begin();
+    before = touch(0, 3, 5);
+    fence(0, 3, 6, true);
+    order_give(&block[0], &places, KEY, 3, false, false);
+    take(1, KEY);
+    over(1, 0, before, false, "a flag of the block's scope hands nothing to another block");
 }
 
 static void test_fence_and_lanes(void) {
@@ -113,7 +139,7 @@ static void test_fence_and_lanes(void) {
     Touch met = touch(0, 4, 5);
     order_warp_sync(&block[0], 0, 1u << 3 | 1u << 4);
     order_warp_sync(&block[0], 0, 1u << 3 | 1u << 5);
-    order_fence(&block[0], 3, 6, true);
+    fence(0, 3, 6, true);
     give(0, 3, KEY);
     take(1, KEY);
     over(1, 0, met, true, "a fence is behind what its lane's met ones did");
@@ -122,7 +148,7 @@ static void test_fence_and_lanes(void) {
     order_warp_sync(&block[0], 0, 1u << 3 | 1u << 4);
     order_barrier(&block[0]);
     met = touch(0, 4, 5);
-    order_fence(&block[0], 3, 6, true);
+    fence(0, 3, 6, true);
     give(0, 3, KEY);
     take(1, KEY);
     over(1, 0, met, false, "who was met before a barrier was not met behind it");
@@ -130,42 +156,94 @@ static void test_fence_and_lanes(void) {
 
 static void test_fence_and_barrier(void) {
     begin();
-    Touch first = touch(0, 9, 5);
-    order_fence(&block[0], 0, 6, true);
+    Touch first = touch(0, 9, 5), own = touch(0, 0, 5);
+    fence(0, 0, 6, true);
     order_barrier(&block[0]);
-    Touch second = touch(0, 0, 8), others = touch(0, 9, 8);
-    give(0, 0, KEY);
+    Touch second = touch(0, 0, 8);
+    give(0, 9, KEY);
     take(1, KEY);
-    over(1, 0, first, true, "a fence before a barrier covers what came before the barrier");
-    over(1, 0, second, false, "  not what the same thread did behind it");
-    over(1, 0, others, false, "  nor what another did");
+    over(1, 0, first, false, "a fence before a barrier does not cover what others did");
+    over(1, 0, own, true, "  but what its own thread did, whoever writes the flag behind it");
+    over(1, 0, second, false, "  and not what that did behind the fence");
     order_barrier(&block[0]);
     give(0, 0, KEY);
     take(1, KEY);
     over(1, 0, second, false, "  nor behind a second barrier without a fence");
     begin();
+    first = touch(0, 40, 5);
+    for (int i = 0; i < 64; i++) fence(0, i, 6, true);
+    order_barrier(&block[0]);
+    give(0, 0, KEY);
+    take(1, KEY);
+    over(1, 0, first, true, "fences of all before a barrier cover what all did");
+    over(1, 0, touch(0, 40, 7), false, "  not what they did behind it");
+    begin();
     first = touch(0, 9, 5);
     order_barrier(&block[0]);
-    others = touch(0, 9, 6);
-    order_fence(&block[0], 0, 7, true);
+    Touch others = touch(0, 9, 6);
+    fence(0, 0, 7, true);
     give(0, 0, KEY);
     take(1, KEY);
     over(1, 0, first, true, "a fence behind a barrier covers all before the barrier");
     over(1, 0, others, false, "  not what others did behind it");
     begin();
-    first = touch(0, 9, 5);
-    order_fence(&block[0], 0, 6, false);
+    first = touch(0, 0, 5);
+    fence(0, 0, 6, false);
     order_barrier(&block[0]);
     give(0, 0, KEY);
     take(1, KEY);
     over(1, 0, first, false, "one for the block before a barrier counts for no other block");
 }
 
+/* Who reads a flag knows nothing until its thread has fenced; barriers pass on what it knows. */
+static void test_acquire(void) {
+    begin();
+    Touch before = touch(0, 3, 5);
+    fence(0, 3, 6, true);
+    give(0, 3, KEY);
+    look(1, 5, KEY);
+    over(1, 5, before, false, "a flag that is read without a fence behind it");
+    order_acquire(&block[1], 6, true);
+    over(1, 6, before, false, "  with the fence of another thread");
+    order_acquire(&block[1], 5, true);
+    over(1, 5, before, true, "  with its own");
+    over(1, 6, before, false, "another lane does not know");
+    order_warp_sync(&block[1], 0, 1u << 5 | 1u << 6);
+    over(1, 6, before, true, "  until they met");
+    over(1, 40, before, false, "nor another warp");
+    order_barrier(&block[1]);
+    over(1, 40, before, true, "  until a barrier");
+    begin();
+    before = touch(0, 3, 5);
+    fence(0, 3, 6, true);
+    give(0, 3, KEY);
+    look(1, 5, KEY);
+    order_barrier(&block[1]);
+    over(1, 9, before, true, "a barrier behind the read stands for a fence");
+}
+
+/* A store replaces what a place hands over, an atomic adds to it. */
+static void test_replace(void) {
+    begin();
+    Touch first = touch(0, 3, 5), second = touch(2, 3, 5);
+    fence(0, 3, 6, true);
+    give(0, 3, KEY);
+    fence(2, 3, 6, true);
+    give(2, 3, KEY);
+    take(1, KEY);
+    over(1, 0, first, true, "behind an atomic the first release is there");
+    over(1, 0, second, true, "  and its own");
+    order_give(&block[4], &places, KEY, 0, true, true);
+    take(3, KEY);
+    over(3, 0, first, false, "behind a store of a thread that released nothing neither is");
+    over(3, 0, second, false, "  neither");
+}
+
 static void test_two_warps(void) {
     begin();
     Touch first = touch(0, 3, 5), second = touch(0, 40, 7);
-    order_fence(&block[0], 3, 6, true);
-    order_fence(&block[0], 40, 8, true);
+    fence(0, 3, 6, true);
+    fence(0, 40, 8, true);
     give(0, 3, KEY);
     give(0, 40, KEY);
     take(1, KEY);
@@ -174,22 +252,22 @@ static void test_two_warps(void) {
     over(1, 0, touch(0, 40, 9), false, "  not what comes behind both fences");
     begin();
     first = touch(0, 3, 9);
-    order_fence(&block[0], 3, 10, true);
+    fence(0, 3, 10, true);
     give(0, 3, KEY);
-    order_fence(&block[0], 4, 4, true);
+    fence(0, 4, 4, true);
     give(0, 4, KEY);
     take(1, KEY);
     over(1, 0, first, true, "the later of two fences counts, whichever writes first");
     over(1, 0, touch(0, 4, 3), true, "  and both lanes of the warp");
     over(1, 0, touch(0, 35, 3), false, "  not those of another warp");
-    order_fence(&block[0], 40, 1, true);
+    fence(0, 40, 1, true);
     give(0, 40, KEY);
     take(1, KEY);
     over(1, 0, touch(0, 40, 1), true, "  which come in with a fence at the very first time");
     begin();
-    order_fence(&block[0], 9, 4, true);
+    fence(0, 9, 4, true);
     order_barrier(&block[0]);
-    order_fence(&block[0], 3, 10, true);
+    fence(0, 3, 10, true);
     give(0, 3, KEY);
     give(0, 40, KEY);
     take(1, KEY);
@@ -202,7 +280,7 @@ static void test_many_blocks(void) {
     static const int order[] = {4, 1, 3, 0};
     begin();
     for (int i = 0; i < 4; i++) {
-        order_fence(&block[order[i]], 0, 10 + (uint64_t)order[i], true);
+        fence(order[i], 0, 10 + (uint64_t)order[i], true);
         give(order[i], 0, KEY + 4 * (uint64_t)i);
         take(2, KEY + 4 * (uint64_t)i);
     }
@@ -224,7 +302,7 @@ static void test_many_places(void) {
     begin();
     for (uint64_t i = 1; i <= MANY; i++) {
         order_begin(&block[0], 0);
-        order_fence(&block[0], 0, i, true);
+        fence(0, 0, i, true);
         give(0, 0, 4 * i);
         take(2, 2); /* where nothing was written, however full the table is */
     }
@@ -243,7 +321,7 @@ static void test_many_places(void) {
 /* A block that begins where another one ended keeps none of its fences. */
 static void test_again(void) {
     begin();
-    order_fence(&block[0], 3, 6, true);
+    fence(0, 3, 6, true);
     order_barrier(&block[0]);
     order_begin(&block[0], 0);
     is_int(block[0].epoch, 0, "a block that begins has passed no barrier");
@@ -253,7 +331,7 @@ static void test_again(void) {
     over(1, 0, before, false, "and has no fence");
     order_warp_sync(&block[0], 0, 3);
     order_begin(&block[0], 0);
-    order_fence(&block[0], 0, 6, true);
+    fence(0, 0, 6, true);
     give(0, 0, KEY);
     take(1, KEY);
     over(1, 0, touch(0, 1, 5), false, "and met nobody");
@@ -266,6 +344,8 @@ int main(void) {
     test_scope();
     test_fence_and_lanes();
     test_fence_and_barrier();
+    test_acquire();
+    test_replace();
     test_two_warps();
     test_many_blocks();
     test_many_places();

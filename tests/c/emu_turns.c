@@ -239,6 +239,7 @@ static void test_limits(void) {
     size_t n = 60000, cap = n * 40;
     char *text = malloc(cap);
     size_t at = (size_t)snprintf(text, cap, "%s%sL:\n", PTX_HEAD, PTX_KERNEL);
+    at += (size_t)sprintf(text + at, "add.u32 %%r5, %%r5, 1;\n"); /* or it would repeat itself */
     for (size_t i = 0; i < n; i++)
         at += (size_t)sprintf(text + at, "prefetch.global.L1 [%%rd0];\n");
     sprintf(text + at, "bra.uni L;\n%s", PTX_END);
@@ -248,7 +249,8 @@ static void test_limits(void) {
     has_str(r.result.message, "budget of 4294967296 warp instructions",
             "  after 2^32 instructions");
     free(text);
-    r = run("L: bra.uni L;\n", (How){.budget = (uint64_t)1 << 60, .timeout_s = 0.05});
+    r = run("L: add.u32 %r5, %r5, 1; bra.uni L;\n",
+            (How){.budget = (uint64_t)1 << 60, .timeout_s = 0.05});
     is_int(r.result.status, EMU_TIMEOUT, "a limit in seconds");
     has_str(r.result.message, "0.05 s of processor time", "  says so");
     ends("bar.sync 0;\n", (How){.timeout_s = 5}, "who is faster than his limit");

@@ -246,7 +246,8 @@ end
 -- The verdict
 
 -- What the kernel as it is does not do must not be done by another either.
-local GRAVE = { uninitialised_read = true, local_overrun = true, undefined_shuffle = true }
+local GRAVE = { uninitialised_read = true, local_overrun = true, shared_overrun = true,
+  undefined_shuffle = true }
 
 local COARSE = 0.01 -- of the largest answer: an error above that is no rounding
 local MOSTLY = 0.5 -- so many answers that are no number say nothing
