@@ -431,8 +431,9 @@ struct Warp {
     int frame;          /* the running one */
     uint32_t local_top; /* bytes a lane may use now */
     Quiet quiet;
-    PtxSpace saw_in; /* where what it saw last lies: of the first lane */
-    uint64_t saw_at; /* 0: it saw nothing in this block */
+    bool saw; /* it looked at something in this block: the first lane last at saw_at of saw_in */
+    PtxSpace saw_in;
+    uint64_t saw_at;
     uint64_t seen[32][4]; /* what it saw last, in sets of equal hash; last of all: seldom used */
 };
 

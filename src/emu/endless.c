@@ -88,12 +88,15 @@ static bool is_endless(const Machine *m, const Warp *w, bool meets) {
     return w->state == WARP_DONE || repeats || (w->state == WARP_WAITING && !meets);
 }
 
+/* Where nobody runs all wait at barriers: that is another fault. */
 static bool block_is_endless(const Machine *m, const Block *b) {
-    bool meets = false;
+    bool meets = false, runs = false;
     for (int i = 0; i < m->n_warps; i++) meets |= b->warp[i].quiet.repeats && b->warp[i].quiet.met;
-    for (int i = 0; i < m->n_warps; i++)
+    for (int i = 0; i < m->n_warps; i++) {
         if (!is_endless(m, &b->warp[i], meets)) return false;
-    return true;
+        runs |= b->warp[i].state == WARP_READY;
+    }
+    return runs;
 }
 
 bool endless_all(const Machine *m) {

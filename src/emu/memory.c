@@ -166,11 +166,15 @@ static void note_reach(const Access *a, bool is_read) {
     alloc_reach(alloc_of(a->m->emu, a->address), (uint8_t)how);
 }
 
+static bool is_reserved(const Access *a) {
+    return a->space == PTX_SHARED && a->address - RESERVED_AT < RESERVED_BYTES;
+}
+
 /* Host bytes of anything but local memory. */
 static uint8_t *host_at(const Access *a, bool is_read) {
     if (a->space == PTX_PARAM) return param_at(a);
     bool is_shared = a->space == PTX_SHARED;
-    if (is_shared && a->address >= RESERVED_AT) return reserved_at(a);
+    if (is_reserved(a)) return reserved_at(a);
     if (is_shared) return check_window(a, a->m->shared_bytes) ? a->m->shared + a->address : NULL;
     uint8_t *p = global_at(a);
     if (p) note_reach(a, is_read);
@@ -179,8 +183,7 @@ static uint8_t *host_at(const Access *a, bool is_read) {
 
 bool mem_look_at(const Access *a, const uint8_t *p, const void *value) {
     bool is_shared = a->space == PTX_SHARED;
-    if (a->m->shadow == NULL || a->space == PTX_PARAM) return true;
-    if (is_shared && a->address >= RESERVED_AT) return true;
+    if (a->m->shadow == NULL || a->space == PTX_PARAM || is_reserved(a)) return true;
     const Alloc *in = is_shared ? NULL : alloc_of(a->m->emu, a->address);
     if (is_shared || in->watched) shadow_access(a, in, p, value);
     return !a->m->ended;
@@ -232,7 +235,7 @@ bool mem_write(Access a, const void *from) {
 }
 
 bool mem_may_write(Access a) {
-    if (a.address >= RESERVED_AT) return reserved_at(&a) != NULL;
+    if (is_reserved(&a)) return reserved_at(&a) != NULL;
     return check_window(&a, a.m->shared_bytes);
 }
 

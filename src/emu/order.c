@@ -8,7 +8,11 @@
 **     with a strong access (an atomic, volatile, .relaxed, .release); another thread reads that
 **     place with a strong access and then fences, or reads it with .acquire. What the first thread
 **     did before its fence is over for the second one behind its own, and so is what was over for
-**     the first. A fence or an access of the block's scope counts inside the block alone.
+**     the first. A fence or an access of the block's scope counts inside the block alone;
+**   - of a read and a write: where the reader's block then stored to a place in a strong way, and the
+**     writer's block has read that place so. No fence is asked for: what is stored comes of what was
+**     read, and what is written of what was seen, and values do not come out of thin air. (CUB's
+**     in-place selection relies on it. That they do is taken for granted.)
 ** A strong store replaces what its place hands over; an atomic adds to it. A fence covers what its
 ** own thread did, and what all threads of the block did before the last barrier.
 ** A barrier of the block behind the read stands for the reader's fence, as in NVIDIA's samples and
@@ -79,6 +83,46 @@ static bool covers(const Pasts *p, const Touch *then) {
     return past && past_covers(past, then);
 }
 
+/* --- spans: blocks whose reads are over, up to a time --- */
+
+enum { MOST_SPANS = 16 };
+
+static void remove_span(Spans *s, int i) {
+    memmove(s->at + i, s->at + i + 1, (size_t)(--s->n - i) * sizeof *s->at);
+}
+
+/* Makes spans i and i + 1 one, with what lies between. */
+static void unite(Spans *s, int i) {
+    Span *a = &s->at[i], *b = a + 1;
+    if (b->to > a->to) a->to = b->to;
+    if (b->time > a->time) a->time = b->time;
+    remove_span(s, i + 1);
+}
+
+static int nearest(const Spans *s) {
+    int best = 0;
+    for (int i = 1; i + 1 < s->n; i++)
+        if (s->at[i + 1].from - s->at[i].to < s->at[best + 1].from - s->at[best].to) best = i;
+    return best;
+}
+
+static void add_span(Spans *s, Span x) {
+    int i = 0;
+    while (i < s->n && s->at[i].from < x.from) i++;
+    bool is_known = i > 0 && s->at[i - 1].to >= x.to && s->at[i - 1].time >= x.time;
+    if (is_known) return;
+    gi_grow(s->at, s->n, s->cap);
+    memmove(s->at + i + 1, s->at + i, (size_t)(s->n++ - i) * sizeof *s->at);
+    s->at[i] = x;
+    if (i > 0 && s->at[i - 1].to >= x.from) unite(s, --i);
+    while (i + 1 < s->n && s->at[i + 1].from <= s->at[i].to) unite(s, i);
+    if (s->n > MOST_SPANS) unite(s, nearest(s));
+}
+
+static void add_spans(Spans *to, const Spans *from) {
+    for (int i = 0; i < from->n; i++) add_span(to, from->at[i]);
+}
+
 /* --- places that hand over --- */
 
 static Handover *place_of(const Handovers *h, uint64_t key) {
@@ -104,8 +148,10 @@ static Handover *new_place(Handovers *h, uint64_t key) {
 }
 
 void handovers_free(Handovers *h) {
-    for (int i = 0; i < h->cap; i++)
+    for (int i = 0; i < h->cap; i++) {
         for (int k = 0; k < FENCE_SCOPES; k++) free(h->at[i].pasts[k].at);
+        free(h->at[i].read.at);
+    }
     free(h->at);
 }
 
@@ -167,7 +213,7 @@ void order_begin(BlockOrder *b, uint32_t block) {
         each_mind(b, i, FULL_MASK, empty_mind);
         b->warp_known[i].n = 0;
     }
-    b->known.n = 0;
+    b->known.n = b->read.n = 0;
     b->any_known = false;
     if (b->any_fence) memset(b->fence, 0, sizeof b->fence);
     memset(b->met_now, 0, sizeof b->met_now);
@@ -184,6 +230,7 @@ void order_free(BlockOrder *b) {
     free(b->mind);
     for (int i = 0; i < LANES; i++) free(b->warp_known[i].at);
     free(b->known.at);
+    free(b->read.at);
 }
 
 void order_barrier(BlockOrder *b) {
@@ -244,6 +291,7 @@ void order_take(BlockOrder *b, const Handovers *h, uint64_t key, int thread, boo
     if (mind->key == key && mind->version == o->version) return; /* it spins */
     mind->key = key;
     mind->version = o->version;
+    add_spans(&b->read, &o->read);
     const Past *near = past_of(&o->pasts[FENCE_BLOCK], b->block);
     if (o->giver == b->block) add_pasts(&mind->seen[FENCE_BLOCK], &o->pasts[FENCE_BLOCK]);
     else if (near) add_past(&mind->seen[FENCE_BLOCK], near);
@@ -272,6 +320,21 @@ void order_give(const BlockOrder *b, Handovers *h, uint64_t key, int thread, boo
         if (replaces) o->pasts[k].n = 0;
         if (has_any && (whole_gpu || k == FENCE_BLOCK)) give_pasts(b, &o->pasts[k], thread, k);
     }
+}
+
+void order_give_reads(const BlockOrder *b, Handovers *h, uint64_t key, uint64_t time) {
+    Handover *o = new_place(h, key);
+    o->version++;
+    add_spans(&o->read, &b->read);
+    add_span(&o->read, (Span){b->block, b->block, time});
+}
+
+bool order_read_is_over(const BlockOrder *b, const Touch *then) {
+    for (int i = 0; i < b->read.n; i++) {
+        const Span *s = &b->read.at[i];
+        if (s->from <= then->block && then->block <= s->to) return then->time <= s->time;
+    }
+    return false;
 }
 
 bool order_is_over(const BlockOrder *b, const Touch *then, int thread) {

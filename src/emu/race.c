@@ -155,7 +155,7 @@ static Verdict judge(const BlockOrder *b, const Cell *cell, const Touch *then, b
     bool same = now->writes && now->same;
     if (then->time == 0 || (then->time == by->time && same)) return IN_ORDER;
     if (order_is_over(b, then, by->thread)) return IN_ORDER;
-    if (then_writes && is_observed(b, cell, then, by)) return IN_ORDER;
+    if (then_writes ? is_observed(b, cell, then, by) : order_read_is_over(b, then)) return IN_ORDER;
     if (then->order & by->order & ORDER_STRONG) return judge_strong(cell, then, then_writes, now);
     if (same && (then_writes || cell->changed < then->time)) return BENIGN_VALUE;
     if (!now->writes && cell->changed == 0) return BENIGN_VALUE;

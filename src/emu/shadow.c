@@ -326,6 +326,8 @@ static void hand_over(const Access *a, Shadow *s, int thread, const uint8_t *mem
         uint64_t key = place_key(a, memory, k);
         if (reads) order_take(b, &s->handovers, key, thread, whole_gpu);
         if (a->is_write) order_give(b, &s->handovers, key, thread, whole_gpu, replaces);
+        if (!reads && whole_gpu && a->space != PTX_SHARED)
+            order_give_reads(b, &s->handovers, key, s->time);
     }
     if (a->order & ORDER_ACQUIRE) order_acquire(b, thread, whole_gpu);
 }

@@ -31,6 +31,17 @@ typedef struct Pasts { /* one a block, by index */
     int n, cap;
 } Pasts;
 
+/* Blocks `from` to `to`, whose reads up to a time are over; some, in the order of blocks. */
+typedef struct Span {
+    uint32_t from, to;
+    uint64_t time;
+} Span;
+
+typedef struct Spans {
+    Span *at;
+    int n, cap;
+} Spans;
+
 enum { FENCE_BLOCK, FENCE_GPU, FENCE_SCOPES };
 
 /* What a thread has taken over since its block's last barrier: seen in places, without a fence
@@ -56,6 +67,7 @@ typedef struct BlockOrder {
     Past fencing[FENCE_SCOPES]; /* … and those since */
     bool any_fence, any_known;
     Pasts known, warp_known[LANES]; /* as in Mind, of all threads and of those of each warp */
+    Spans read; /* of other blocks */
     Mind *mind; /* by thread; NULL: nobody took anything */
     uint32_t minds[LANES]; /* by warp: lanes whose mind is not empty */
 } BlockOrder;
@@ -66,6 +78,7 @@ typedef struct Handover {
     uint64_t version; /* how often somebody gave */
     uint32_t giver;   /* the block that gave last */
     Pasts pasts[FENCE_SCOPES];
+    Spans read;
 } Handover;
 
 typedef struct Handovers { /* a hash table: cap is 0 or a power of two */
@@ -85,6 +98,9 @@ void order_acquire(BlockOrder *b, int thread, bool whole_gpu);
 void order_take(BlockOrder *b, const Handovers *h, uint64_t key, int thread, bool whole_gpu);
 void order_give(const BlockOrder *b, Handovers *h, uint64_t key, int thread, bool whole_gpu,
                 bool replaces);
+/* A strong store: the block's reads up to now are over for who reads the place, and writes then. */
+void order_give_reads(const BlockOrder *b, Handovers *h, uint64_t key, uint64_t time);
+bool order_read_is_over(const BlockOrder *b, const Touch *then);
 /* Is `then` over for a thread that is about to do something? */
 bool order_is_over(const BlockOrder *b, const Touch *then, int thread);
 void order_free(BlockOrder *b);

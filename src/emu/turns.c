@@ -49,7 +49,7 @@ static void describe_look(Machine *m, const Block *b, const Warp *w, gi_buf *out
     uint32_t block;
     int thread;
     char where[300];
-    if (w->saw_at == 0 || w->state != WARP_READY) return;
+    if (!w->saw || w->state != WARP_READY) return;
     mem_describe_at(m, w->saw_in, w->saw_at, where, sizeof where);
     gi_buf_addf(out, ", looks at %s", where);
     if (!shadow_writer(m, b, w->saw_in, w->saw_at, &block, &thread)) return;
@@ -286,7 +286,7 @@ static bool begin_block(Machine *m, uint64_t index) {
         b->warp[i].patience = b->warp[i].scanned = 0;
         b->warp[i].beyond = b->warp[i].fenced = b->warp[i].looked = false;
         b->warp[i].quiet = (Quiet){0};
-        b->warp[i].saw_at = 0;
+        b->warp[i].saw = false;
         b->warp[i].live = b->warp[i].exist;
     }
     enter_block(m, b);

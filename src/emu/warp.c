@@ -208,7 +208,7 @@ bool warp_rotate(Machine *m, Warp *w, TurnOf whose) {
 void warp_saw(Warp *w, const Ins *in, uint64_t what, PtxSpace space, uint64_t at) {
     uint64_t hash = (what ^ w->active ^ (uint64_t)(in - w->code->ins) << 32) * 0x9e3779b97f4a7c15u;
     uint64_t *set = w->seen[hash >> 59];
-    w->asked = true;
+    w->asked = w->saw = true;
     w->saw_in = space;
     w->saw_at = at;
     for (int k = 0; k < 4; k++)

@@ -171,7 +171,7 @@ static void windows(void) {
     has_str(g.result.message, "byte 40 of 'next' (40 bytes)", "  where");
     is_int(launch(&g, "put", 1, a - 4, 1), EMU_ILLEGAL_ADDRESS, "a read-only one is not written");
     is_int(launch(&g, "put", 1, a - 68, 1), EMU_ILLEGAL_ADDRESS, "nor is what lies before");
-    has_str(g.result.message, "byte -4 of 'before' (64 bytes)", "  it is named");
+    has_str(g.result.message, "4 bytes before 'before' (64 bytes)", "  it is named");
     is_int(launch(&g, "put", 1, address_of(m) + 60000, 1), EMU_ILLEGAL_ADDRESS,
            "memory of the host that was not mapped");
     has_str(g.result.message, "no allocation, perhaps memory of the host", "  is taken for that");

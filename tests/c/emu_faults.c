@@ -374,7 +374,7 @@ static void test_shadows(void) {
              "ld.shared.u32 %a2, [%l1];\nadd.u32 %a4, %a2, %a0;\n" SWAP
              "\nadd.u32 %a4, %a0, 9;\n" LOC "st.shared.u32 [%l1], %a4;" HERE);
     snprintf(stored_in, sizeof stored_in, "%s%s", zero,
-             "mov.u32 %a2, 0;\nld.shared.u32 %a4, [%l1];\n" LOC SWAP HERE);
+             "mov.u32 %a2, 0;\nld.shared.u32 %a4, [%l1];\nadd.u32 %a4, %a4, 1;\n" LOC SWAP HERE);
     Fault put_in = {"what a compare-and-swap stores", begin, stored_in, EMU_RACE, {"shared"}};
     Fault swap = {"what a compare-and-swap expects is read", begin, expected, EMU_OK, {NULL}};
     Fault elsewhere = {"what it does not expect", begin, other, EMU_RACE, {"shared"}};

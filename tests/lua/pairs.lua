@@ -1,0 +1,438 @@
+-- Pairs of kernels, one wrong and one right, that differ by what stands in BUG() and FIX(): the wrong
+-- one is told at its place, of the right one nothing is said. The place is the line with //A.
+--
+-- All kernels are compiled at once; a text is what follows the kernel's name.
+
+package.path = "tests/lua/?.lua;lua/?.lua;" .. package.path
+local tap = require "tap"
+local gi = require "gilua"
+
+local HELP = [[
+__device__ unsigned get(const unsigned *p) {
+  unsigned v; asm volatile("ld.relaxed.gpu.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory"); return v; }
+__device__ void put(unsigned *p, unsigned v) {
+  asm volatile("st.relaxed.gpu.u32 [%0], %1;" :: "l"(p), "r"(v) : "memory"); }
+__device__ unsigned acquire(const unsigned *p) {
+  unsigned v; asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory"); return v; }
+__device__ void release(unsigned *p, unsigned v) {
+  asm volatile("st.release.gpu.u32 [%0], %1;" :: "l"(p), "r"(v) : "memory"); }
+__device__ void release_cta(unsigned *p, unsigned v) {
+  asm volatile("st.release.cta.u32 [%0], %1;" :: "l"(p), "r"(v) : "memory"); }
+#define CACHED(v, p) asm volatile("ld.global.nc.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory")
+#define ACQUIRE(v, p) asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory")
+__device__ unsigned long long pair(unsigned v) { return 1ull << 32 | v; }
+]]
+
+-- y: 4096 words, all 0; f: 64 words, all 0. o: fields of the launch, of both; bug, fix: of one.
+local RACES = {
+  { "atomics of the block's scope on a counter of the grid", [[
+    BUG(atomicAdd_block(f, 1);) FIX(atomicAdd(f, 1);) //A]], { grid = 3 }, "block's scope" },
+  { "… on a block's own counter are right", [[
+    BUG(atomicAdd_block(f + blockIdx.x / 2, 1);) FIX(atomicAdd_block(f + blockIdx.x, 1);) //A]],
+    { grid = 3 }, "block's scope" },
+  { "a lock of the block's scope between blocks", [[
+    if (t == 0) {
+      while (BUG(atomicCAS_block) FIX(atomicCAS)(f, 0u, 1u)); //A
+      __threadfence(); y[0]++; __threadfence();
+      atomicExch(f, 0);
+    }]], { grid = 2 }, "block's scope" },
+  { "a lock without a fence behind it", [[
+    if (t == 0) {
+      while (atomicCAS(f, 0, 1));
+      FIX(__threadfence();)
+      y[0]++; //A
+      __threadfence(); atomicExch(f, 0);
+    }]], { grid = 2 } },
+  { "a lock that is given back without a fence before it", [[
+    if (t == 0) {
+      while (atomicCAS(f, 0, 1));
+      __threadfence();
+      y[0]++; //A
+      FIX(__threadfence();)
+      atomicExch(f, 0);
+    }]], { grid = 2 } },
+  { "a lock whose fences are for the block alone", [[
+    if (t == 0) {
+      while (atomicCAS(f, 0, 1));
+      BUG(__threadfence_block();) FIX(__threadfence();)
+      y[0]++; //A
+      __threadfence(); *(volatile unsigned *)f = 0;
+    }]], { grid = 2 } },
+  { "a reader without a fence", [[
+    if (blockIdx.x == 0 && t == 0) { y[0] = 42; __threadfence(); *(volatile unsigned *)f = 1; }
+    if (blockIdx.x == 1 && t == 0) {
+      while (!*(volatile unsigned *)f);
+      FIX(__threadfence();)
+      y[1] = y[0]; //A
+    }]], { grid = 2 } },
+  { "a fence by one thread before a barrier", [[
+    if (blockIdx.x == 0) {
+      y[t] = t + 1;
+      BUG(if (t == 0)) __threadfence();
+      __syncthreads();
+      if (t == 0) *(volatile unsigned *)f = 1;
+    } else {
+      if (t == 0) { while (!*(volatile unsigned *)f); __threadfence(); }
+      __syncthreads();
+      y[600 + t] = y[t]; //A
+    }]], { grid = 2, block = 64 } },
+  { "fences by one warp before a barrier", [[
+    if (blockIdx.x == 0) {
+      y[t] = t + 1;
+      BUG(if (t < 32) __threadfence();)
+      __syncthreads();
+      FIX(if (t == 40) __threadfence();)
+      if (t == 40) atomicExch(f, 1);
+    } else {
+      if (t == 0) { while (!atomicAdd(f, 0)); __threadfence(); }
+      __syncthreads();
+      y[600 + t] = y[t]; //A
+    }]], { grid = 2, block = 64 } },
+  { "what one thread was handed, another reads", [[
+    if (blockIdx.x == 0 && t == 0) { y[0] = 42; __threadfence(); atomicExch(f, 1); }
+    if (blockIdx.x == 1) {
+      if (t == 0) { while (!atomicAdd(f, 0)); __threadfence(); }
+      FIX(__syncthreads();)
+      if (t == 33) y[1] = y[0]; //A
+    }]], { grid = 2, block = 64 } },
+  { "a volatile store and an atomic of two values", [[
+    if (t == 0 && blockIdx.x == 0) atomicExch(f, 1);
+    if (t == 0 && blockIdx.x == 1)
+      BUG(*(volatile unsigned *)f = 2;) FIX(atomicExch(f, 2);) //A]], { grid = 2 },
+    "which of the two values stays" },
+  { "volatile stores of two values", [[
+    if (t == 0) *(volatile unsigned *)f = BUG(blockIdx.x + 1) FIX(1); //A]], { grid = 2 },
+    "which of the two values stays" },
+  { "a plain store beside an atomic", [[
+    if (t == 0 && blockIdx.x == 0) atomicMax(f, 9u);
+    if (t == 0 && blockIdx.x == 1)
+      BUG(*f = 2;) FIX(atomicMax(f, 2u);) //A]], { grid = 2 } },
+  { "a counter that another block sets back", [[
+    if (t == 0 && BUG(blockIdx.x == 2) FIX(get(f) == 2u)) put(f, 0), y[3] = 1; //B
+    if (t == 0 && blockIdx.x < 2) {
+      BUG(*f = blockIdx.x;) //A
+      FIX(atomicAdd(f, 1);)
+    }]], { grid = 3 } },
+  { "a read by the read-only cache of what its thread wrote", [[
+    unsigned v;
+    y[t] = t + 1;
+    BUG(CACHED(v, y + t);) FIX(v = y[t];) //A
+    y[t + 64] = v;]], {}, "read-only cache" },
+  { "a read by the read-only cache of what another block handed over", [[
+    if (blockIdx.x == 0 && t == 0) { y[0] = 42; __threadfence(); atomicExch(f, 1); }
+    if (blockIdx.x == 1 && t == 0) {
+      unsigned v;
+      while (!acquire(f));
+      BUG(CACHED(v, y);) FIX(v = y[0];) //A
+      y[1] = v;
+    }]], { grid = 2 }, "read-only cache" },
+  { "a look-back through one word", [[
+    unsigned long long *tile = (unsigned long long *)f, w = 0;
+    if (t == 0) {
+      if (blockIdx.x)
+        do asm volatile("ld.relaxed.gpu.u64 %0, [%1];" : "=l"(w) : "l"(tile + blockIdx.x - 1)); //A
+        while (!(w >> 32));
+      BUG(tile[blockIdx.x] = pair(w + 1);)
+      FIX(asm volatile("st.relaxed.gpu.u64 [%0], %1;" :: "l"(tile + blockIdx.x), "l"(pair(w + 1)));)
+    }]], { grid = 6 } },
+  { "a look-back through a value and its flag", [[
+    if (t == 0) {
+      unsigned before = 0;
+      if (blockIdx.x) {
+        while (!get(f + blockIdx.x - 1));
+        __threadfence();
+        before = y[blockIdx.x - 1]; //A
+      }
+      y[blockIdx.x] = before + 3;
+      FIX(__threadfence();)
+      put(f + blockIdx.x, 1);
+    }]], { grid = 6 } },
+  { "release and acquire", [[
+    if (blockIdx.x == 0 && t == 0) { y[0] = 42; BUG(release_cta) FIX(release)(f, 1); }
+    if (blockIdx.x == 1 && t == 0) {
+      unsigned v;
+      do ACQUIRE(v, f); while (!v); //A
+      y[1] = y[0];
+    }]], { grid = 2 }, "block's scope" },
+  { "a relaxed load where an acquiring one is needed", [[
+    if (blockIdx.x == 0 && t == 0) { y[0] = 42; release(f, 1); }
+    if (blockIdx.x == 1 && t == 0) {
+      while (!BUG(get) FIX(acquire)(f));
+      y[1] = y[0]; //A
+    }]], { grid = 2 } },
+  { "a relaxed store where a releasing one is needed", [[
+    if (blockIdx.x == 0 && t == 0) { y[0] = 42; BUG(put) FIX(release)(f, 1); }
+    if (blockIdx.x == 1 && t == 0) {
+      while (!acquire(f));
+      y[1] = y[0]; //A
+    }]], { grid = 2 } },
+  { "a store of another thread between release and acquire", [[
+    if (blockIdx.x == 0 && t == 0) { y[0] = 42; release(f, 1); }
+    if (blockIdx.x == 1 && t == 0) { while (!get(f)); BUG(put(f, 2);) FIX(atomicAdd(f, 1);) }
+    if (blockIdx.x == 2 && t == 0) {
+      while (acquire(f) != 2);
+      y[1] = y[0]; //A
+    }]], { grid = 3 } },
+  { "shared atomics beside a plain read", [[
+    __shared__ int s;
+    if (t == 0) s = 0;
+    __syncthreads();
+    atomicAdd(&s, t + 1);
+    FIX(__syncthreads();)
+    if (t == 63) y[blockIdx.x] = s; //A
+    ]], { block = 64, grid = 2 } },
+  { "a volatile sum of a warp, as if it went in step", [[
+    volatile unsigned *v = y; unsigned x;
+    v[t] = t;
+    FIX(__syncwarp();)
+    x = t < 16 ? v[t + 16] : 0; //A
+    FIX(__syncwarp();)
+    v[t] = v[t] + x;]], {}, "in step" },
+  { "a flag in shared memory", [[
+    __shared__ int s[32]; __shared__ volatile int ready;
+    if (t == 0) ready = 0;
+    __syncthreads();
+    if (t == 0) { s[5] = y[9] + 7; __threadfence_block(); ready = 1; }
+    if (t == 40) {
+      while (!ready);
+      FIX(__threadfence_block();)
+      y[0] = s[5]; //A
+    }]], { block = 64 } },
+  { "the last block's sum", [[
+    __shared__ bool last;
+    if (t == 0) {
+      y[blockIdx.x] = blockIdx.x + 1;
+      FIX(__threadfence();)
+      last = atomicInc(f, gridDim.x) == gridDim.x - 1;
+    }
+    __syncthreads();
+    if (last && t < gridDim.x) y[100 + t] = y[t]; //A
+    if (last && t == 40) *f = 0;]], { grid = 8, block = 64 } },
+  { "in place, as far as the blocks before have read", [[
+    unsigned x = y[blockIdx.x * 32 + t];
+    __syncthreads();
+    if (t == 0) {
+      FIX(if (blockIdx.x) while (!get(f + blockIdx.x - 1));)
+      put(f + blockIdx.x, x + 1);
+    }
+    __syncthreads();
+    if (blockIdx.x) y[blockIdx.x * 32 - 32 + t] = x + 5; //A
+    ]], { grid = 5 } },
+}
+
+local BARRIER = [[
+    __syncthreads();
+    if (t == 0) {
+      __threadfence();
+      atomicAdd(f, 1);
+      while (*(volatile unsigned *)f < gridDim.x); //A
+    }
+    __syncthreads();]]
+
+-- The texts are all in the message.
+local WAITS = {
+  { "a flag that is read once", [[
+    if (t) return;
+    if (blockIdx.x == 1) *(volatile unsigned *)f = 1;
+    else { FIX(volatile) unsigned *g = f; while (*g == 0); } //A]], { grid = 2 },
+    { "1 of 2 blocks has ended" } },
+  { "a flag that a later block sets by a plain store", [[
+    if (t) return;
+    BUG(if (blockIdx.x == 1) f[1] = 1;) FIX(if (blockIdx.x == 1) atomicExch(f, 1);)
+    if (blockIdx.x == 0) while (!atomicAdd(f, 0)); //A]], { grid = 2 },
+    { "looks at global memory at byte 0 of", "1 of 2 blocks has ended" } },
+  { "blocks that wait for one that cannot begin", [[
+    if (t) return;
+    if (blockIdx.x == gridDim.x - 1) *(volatile unsigned *)f = 1;
+    else while (!*(volatile unsigned *)f); //A]], { block = 1024, bug = 300, fix = 64 },
+    { "36 blocks have not begun, as the GPU holds 264 of these at a time" } },
+  { "a grid's barrier by hand, with too many blocks", BARRIER,
+    { block = 1024, bug = 300, fix = 64 }, { "36 blocks have not begun", "looks at global memory at byte 0 of" } },
+  { "a grid's barrier by hand, that one block leaves out",
+    "BUG(if (blockIdx.x == 2) return;)" .. BARRIER, { grid = 4, block = 64 },
+    { "1 of 4 blocks has ended", "last written by thread 0 of block (3,0,0)" } },
+  { "a lock that its own thread takes again", [[
+    if (t) return;
+    while (atomicCAS(f, 0, 1));
+    FIX(atomicExch(f, 0);)
+    while (atomicCAS(f, 0, 1)); //A
+    atomicExch(f, 0);]], {}, { "last written by thread 0 of block (0,0,0)" } },
+  { "a lock whose holder waits for the lanes that want it", [[
+    bool done = false;
+    while (!done) //A
+      if (atomicCAS(f, 0, 1) == 0) {
+        BUG(__syncwarp();)
+        __threadfence(); y[0] += 1; __threadfence();
+        atomicExch(f, 0); done = true;
+      }]], {}, { "lane 0 of warp 0 waits for the others", "lanes 1-31 of warp 0 run" } },
+  { "a barrier in a loop, for what nobody does", [[
+    FIX(if (t == 40) *(volatile unsigned *)f = 1;)
+    while (!*(volatile unsigned *)f) //A
+      __syncthreads();
+    ]], { block = 64, bare = true }, { "warp 0", "warp 1" } },
+  { "two warps, each waiting for the other's flag", [[
+    __shared__ volatile int s[2];
+    if (t < 2) s[t] = 0;
+    __syncthreads();
+    int w = t / 32;
+    FIX(if (t % 32 == 0) s[w] = 1;)
+    while (!s[1 - w]); //A
+    BUG(if (t % 32 == 0) s[w] = 1;)]], { block = 64 },
+    { "looks at shared memory at offset 0x4", "looks at shared memory at offset 0x0" } },
+}
+
+local ARRAYS = {
+  { "past the end of a shared array", [[
+    __shared__ int s[32]; __shared__ int u[32];
+    u[t] = 5; s[t] = 1; __syncthreads();
+    if (t < FIX(31) BUG(32)) s[t + 1] = t; //A
+    __syncthreads(); y[t] = s[t] + u[t];]], {}, "at byte 128 of shared array 's' of 128 bytes" },
+  { "before the first one", [[
+    __shared__ int s[32]; __shared__ int u[32];
+    u[t] = 5; s[t] = 1; __syncthreads();
+    if (t > FIX(0) BUG(-1)) y[t] = u[t - 1]; //A
+    y[t + 32] = s[t];]], {}, "4 bytes before shared array 'u' of 128 bytes" },
+  { "by a pointer that moves on", [[
+    __shared__ int s[32]; __shared__ int u[32];
+    u[t] = 5; s[t] = 1; __syncthreads();
+    int sum = 0;
+    for (int *p = s, k = 0; k < FIX(32) BUG(33); k++) sum += *p++ * y[k]; //A
+    y[t + 64] = sum + u[t];]], { block = 32 }, "at byte 128 of shared array 's'" },
+  { "a vector", [[
+    __shared__ __align__(16) int s[36]; __shared__ __align__(16) int u[36];
+    for (int k = t; k < 36; k += 32) s[k] = k, u[k] = 1;
+    __syncthreads();
+    int4 v = *(int4 *)(s + 4 * (t % BUG(10) FIX(9))); //A
+    y[t] = v.x + v.w + u[t];]], {}, "at byte 144 of shared array 's' of 144 bytes" },
+}
+
+-- Nothing is to be said of these.
+local RIGHT = {
+  { "arrays of one struct", [[
+    __shared__ struct { int a[32], b[32]; } s;
+    s.a[t] = t; s.b[t] = t; __syncthreads();
+    y[t] = s.a[t + 1];]], {} },
+  { "a union", [[
+    __shared__ union { int i[64]; char c[256]; } s;
+    s.c[t] = s.c[t + 224] = t; __syncthreads();
+    y[t] = ((unsigned char *)s.i)[t];]], {} },
+  { "dynamic shared memory, cut by hand", [[
+    extern __shared__ int pool[];
+    int *a = pool, *b = a + 32, *c = (int *)((char *)b + 128);
+    a[t] = 1; b[t] = 2; c[t] = 3; __syncthreads();
+    y[t] = a[t] + a[t + 32] + b[t + 32];]], { shared = 384 } },
+  { "a wait that a long computation ends", [[
+    if (t == 0) while (!*(volatile unsigned *)f);
+    if (t == 32) {
+      unsigned x = 1;
+      for (unsigned i = 0; i < 3000000u + y[0]; i++) x = x * 1664525u + i;
+      *(volatile unsigned *)f = x | 1;
+    }]], { block = 64 } },
+  { "barriers in a loop, until one who counts them ends it", [[
+    __shared__ volatile int stop;
+    if (t == 0) stop = 0;
+    __syncthreads();
+    for (int i = 0; !stop; i++) {
+      __syncthreads();
+      if (i == 3000 && t == 40) stop = 1;
+      __syncthreads();
+    }]], { block = 64 } },
+}
+
+-- one text with all kernels -----------------------------------------------------------------------
+
+local parts = { HELP }
+
+local function kernel(name, variant, body)
+  local bug = variant == "bug"
+  parts[#parts + 1] = ("#undef BUG\n#undef FIX\n#define BUG(...) %s\n#define FIX(...) %s\n"
+    .. "#line 1\nextern \"C\" __global__ void %s_%s(unsigned *y, unsigned *f) "
+    .. "{ int t = threadIdx.x; (void)t;\n%s\n}\n"):format(bug and "__VA_ARGS__" or "",
+    bug and "" or "__VA_ARGS__", variant, name, body)
+end
+
+for letter, list in pairs { R = RACES, W = WAITS, A = ARRAYS } do
+  for i, case in ipairs(list) do
+    kernel(letter .. i, "bug", case[2])
+    kernel(letter .. i, "fix", case[2])
+  end
+end
+for i, case in ipairs(RIGHT) do kernel("F" .. i, "fix", case[2]) end
+
+local dev = gi.device "emu"
+local module = assert(dev:load(assert(gi.compile(table.concat(parts), { target = "compute_90" }))))
+local y, f = gi.array("i32", 4096), gi.array("i32", 64)
+
+--- Runs a kernel of the text under all checks.
+local function run(name, variant, o)
+  local of = { kernel = variant .. "_" .. name, grid = o[variant] or o.grid or 1,
+    block = o.block or 32, shared = o.shared, check_races = not o.bare and "global" or nil,
+    count_uninitialised = true, budget = 1 << 32, max_faults = 4,
+    args = { dev:buffer(y:fill(0), { label = "y" }), dev:buffer(f:fill(0), { label = "f" }) } }
+  return assert(module:launch(of))
+end
+
+local function line_of(text)
+  return select(2, text:match("^(.-)//A"):gsub("\n", "")) + 2
+end
+
+--- Fails unless the finding is at the line marked, of its kind, with the texts.
+local function told(what, finding, kind, body, texts)
+  tap.is(("%s %s"):format(finding and finding.kind, finding and finding.line),
+    ("%s %d"):format(kind, line_of(body)), what)
+  for _, text in ipairs(texts) do tap.has(finding and finding.message or "", text, "  says so") end
+end
+
+local function silent(what, m)
+  local w = m.warnings and m.warnings[1]
+  tap.is(m.status, "ok", ("%s: %s"):format(what, m.message or "passes"))
+  tap.is(w and w.message, nil, "  without a word")
+end
+
+tap.case("races by the rules of PTX's memory model", function()
+  for i, case in ipairs(RACES) do
+    local m = run("R" .. i, "bug", case[3])
+    told(case[1], { kind = m.status, line = m.line, message = m.message }, "race", case[2],
+      { case[4] })
+    silent("  mended", run("R" .. i, "fix", case[3]))
+  end
+end)
+
+tap.case("waits without an end, with who waits for what", function()
+  for i, case in ipairs(WAITS) do
+    local m = run("W" .. i, "bug", case[3])
+    local at = m.faults and m.faults[#m.faults] or { kind = m.status, line = m.line,
+      message = m.message }
+    told(case[1], at, "timeout", case[2], { "endless wait", table.unpack(case[4]) })
+    silent("  mended", run("W" .. i, "fix", case[3]))
+  end
+end)
+
+tap.case("accesses beside the shared array that they are meant for", function()
+  for i, case in ipairs(ARRAYS) do
+    local m = run("A" .. i, "bug", case[3])
+    told(case[1], m.warnings and m.warnings[1], "shared_overrun", case[2], { case[4] })
+    silent("  mended", run("A" .. i, "fix", case[3]))
+  end
+end)
+
+tap.case("nothing is said of what is right", function()
+  for i, case in ipairs(RIGHT) do silent(case[1], run("F" .. i, "fix", case[3])) end
+end)
+
+tap.case("an address before an allocation is told by the one that it misses", function()
+  local code = assert(gi.compile([[extern "C" __global__ void k(int *a, int *b, int i) {
+  __shared__ int s[4]; s[threadIdx.x] = 1; b[i] = a[0] + s[(int)threadIdx.x + (i > 0 ? -3 : 0)]; }]],
+    { target = "compute_90" }))
+  local two = { dev:buffer(gi.array("i32", 4), { label = "one" }),
+    dev:buffer(gi.array("i32", 4), { label = "two" }) }
+  local function at(i)
+    return assert(dev:load(code)):launch { grid = 1, block = 1,
+      args = { two[1], two[2], { "i32", i } } }.message
+  end
+  tap.has(at(-3), "4 bytes in global memory at 12 bytes before 'two' (16 bytes)", "global memory")
+  tap.has(at(2), "read of 4 bytes in shared memory at 12 bytes before the first of 16",
+    "shared memory")
+end)
+
+tap.done()
