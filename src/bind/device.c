@@ -1,6 +1,8 @@
 /* device.c - gi.device: the class of devices, and the lives of what is on them. */
 #include "bind/device.h"
 
+#include "compile/link.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -89,6 +91,7 @@ static int device_new(lua_State *L) {
     bind_read_model(L, 2, &model);
     BindDevice **box = bind_new(L, DEVICE, sizeof *box, 0);
     gi_err err;
+    emu_assembler(link_registers);
     Device *d = device_open(name, &model, &err);
     if (d == NULL) return bind_failed(L, &err);
     *box = gi_alloc(sizeof **box);

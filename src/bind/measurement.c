@@ -93,6 +93,8 @@ void bind_push_measurement(lua_State *L, const Measurement *m) {
     bind_set_count(L, "barriers", r->barriers);
     bind_set_count(L, "uninitialised_reads", r->uninitialised_reads);
     bind_set_count(L, "barrier_after_exit", r->barrier_after_exit);
+    bind_set_count(L, "heap_objects", r->heap_objects);
+    bind_set_count(L, "heap_bytes", r->heap_bytes);
     if (r->energy_j > 0) { /* of a GPU nobody knows them */
         bind_set_number(L, "energy_j", r->energy_j);
         bind_push_work(L, &r->work);

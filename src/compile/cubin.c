@@ -321,3 +321,38 @@ bool cubin_code_hash(const void *image, size_t len, const char *kernel,
     *hash = h;
     return true;
 }
+
+/* --- its registers --- */
+
+/* .nv.info is a list of entries: a format, an attribute, and two bytes that are a value or, where
+** the format is INFO_SIZED, the size of what follows: here a symbol's number and a count. */
+enum { INFO_SIZED = 4, INFO_REGISTERS = 0x2f };
+
+static int count_at(const Cubin *c, const Symbols *s, const unsigned char *p, const char *kernel) {
+    uint32_t pair[2];
+    memcpy(pair, p, sizeof pair);
+    if (pair[0] >= (uint32_t)s->n) return 0;
+    Elf64_Sym symbol = symbol_at(c, s, (int)pair[0]);
+    bool is_it = strcmp(name_in(s->names, s->names_len, symbol.st_name), kernel) == 0;
+    return is_it && pair[1] < 1024 ? (int)pair[1] : 0;
+}
+
+int cubin_registers(const void *image, size_t len, const char *kernel) {
+    Cubin c;
+    Symbols symbols;
+    Elf64_Shdr info;
+    if (!open_cubin(&c, image, len, NULL) || !open_symbols(&c, &symbols, NULL) ||
+        !find_section(&c, ".nv.info", &info) || info.sh_type == SHT_NOBITS)
+        return 0;
+    const unsigned char *p = c.bytes + info.sh_offset;
+    for (uint64_t at = 0, n; info.sh_size - at >= 4; at += 4 + n) {
+        const unsigned char *e = p + at;
+        n = e[0] == INFO_SIZED ? (uint64_t)e[2] | (uint64_t)e[3] << 8 : 0;
+        if (n > info.sh_size - at - 4) return 0;
+        int found = e[0] == INFO_SIZED && e[1] == INFO_REGISTERS && n == 8
+                        ? count_at(&c, &symbols, e + 4, kernel)
+                        : 0;
+        if (found) return found;
+    }
+    return 0;
+}

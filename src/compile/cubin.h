@@ -29,4 +29,7 @@ void cubin_symbols_free(CubinSymbol *symbols, int n);
 bool cubin_code_hash(const void *image, size_t len, const char *kernel,
                      const char *const *variables, uint64_t *hash, gi_err *err);
 
+/* Registers that a thread of the kernel has; 0: the file does not say. */
+int cubin_registers(const void *image, size_t len, const char *kernel);
+
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compile/cubin.h"
 #include "compile/place.h"
 
 typedef struct Job Job; /* nvJitLink's own: one image being made */
@@ -174,4 +175,15 @@ bool link_ptx(Linker *l, const LinkModule *modules, int n, const char *target,
     gi_fail(err, "driver", "nvJitLink %d.%d failed (its result %d)", l->major, l->minor, result);
     link_result_free(&r);
     return false;
+}
+
+int link_registers(const char *ptx, size_t len, const char *kernel) {
+    static Linker *linker;
+    LinkModule module = {.ptx = ptx, .len = len, .name = "a kernel"};
+    LinkResult r = {0};
+    if (linker == NULL) linker = link_open(NULL);
+    if (linker == NULL || !link_ptx(linker, &module, 1, "sm_90", NULL, &r, NULL)) return 0;
+    int n = r.ok ? cubin_registers(r.code.data, r.code.len, kernel) : 0;
+    link_result_free(&r);
+    return n;
 }

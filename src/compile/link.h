@@ -41,4 +41,7 @@ void link_result_free(LinkResult *r);
 bool link_ptx(Linker *l, const LinkModule *modules, int n, const char *target,
               const char *const *options, LinkResult *out, gi_err *err);
 
+/* Registers that a thread of the kernel has on an sm_90, by ptxas (nvJitLink); 0: not known. */
+int link_registers(const char *ptx, size_t len, const char *kernel);
+
 #endif

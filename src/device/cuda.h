@@ -198,6 +198,9 @@ bool cuda_group(CudaDevice *d, const DevicePair *shots, int n, const CudaPlan *p
 void cuda_set_status(CudaDevice *d, const DeviceLaunch *l, int code, Measurement *out);
 /* A kernel's attributes as a launch wants them. */
 int cuda_configure(CudaDevice *d, CudaKernel *k, const DeviceLaunch *l);
+/* The launch alone, of what is configured; bytes: of its parameters. */
+int cuda_start(CudaDevice *d, const CudaKernel *k, const DeviceLaunch *l, size_t bytes,
+               bool cooperative, CuStream stream);
 /* What is queued behind the gate waits until it is open; 20 ms at most. */
 int cuda_queue_gate(CudaDevice *d);
 void cuda_open_gate(CudaDevice *d);

@@ -79,16 +79,34 @@ int cuda_configure(CudaDevice *d, CudaKernel *k, const DeviceLaunch *l) {
     return code;
 }
 
-/* i: of the events around it; negative: none. */
-static int start_kernel(CudaDevice *d, const CudaKernel *k, const DeviceLaunch *l, int i) {
+/* What of a kernel's the driver wants as a list of pointers. */
+static int start_together(CudaDevice *d, const CudaKernel *k, const DeviceLaunch *l,
+                          CuStream stream) {
     const unsigned *g = l->grid, *b = l->block;
-    size_t bytes = k->info.param_bytes;
+    const KernelInfo *info = &k->info;
+    void **params = gi_alloc((size_t)(info->n_params + 1) * sizeof *params);
+    for (int i = 0; i < info->n_params; i++)
+        params[i] = (char *)(uintptr_t)l->params + info->param_offset[i];
+    int code = d->cu->launch_cooperative(k->function, g[0], g[1], g[2], b[0], b[1], b[2],
+                                         (unsigned)l->shared_bytes, stream, params);
+    free(params);
+    return code;
+}
+
+int cuda_start(CudaDevice *d, const CudaKernel *k, const DeviceLaunch *l, size_t bytes,
+               bool cooperative, CuStream stream) {
+    const unsigned *g = l->grid, *b = l->block;
     void *extra[] = {CU_EXTRA_BUFFER, (void *)(uintptr_t)l->params, CU_EXTRA_SIZE, &bytes,
                      CU_EXTRA_END};
+    if (cooperative) return start_together(d, k, l, stream);
+    return d->cu->launch(k->function, g[0], g[1], g[2], b[0], b[1], b[2], (unsigned)l->shared_bytes,
+                         stream, NULL, bytes ? extra : NULL);
+}
+
+/* i: of the events around it; negative: none. */
+static int start_kernel(CudaDevice *d, const CudaKernel *k, const DeviceLaunch *l, int i) {
     int code = i >= 0 ? d->cu->event_record(d->start[i], d->stream) : CU_OK;
-    if (code == CU_OK)
-        code = d->cu->launch(k->function, g[0], g[1], g[2], b[0], b[1], b[2],
-                             (unsigned)l->shared_bytes, d->stream, NULL, bytes ? extra : NULL);
+    if (code == CU_OK) code = cuda_start(d, k, l, k->info.param_bytes, l->cooperative, d->stream);
     return code == CU_OK && i >= 0 ? d->cu->event_record(d->end[i], d->stream) : code;
 }
 

@@ -317,30 +317,10 @@ void sequence_reset(Sequence *s, DeviceModule *m) {
     if (s->code == CU_OK) s->code = cuda_queue_reset((CudaModule *)m);
 }
 
-/* What of a kernel's the driver wants as a list of pointers. */
-static int start_together(CudaDevice *d, const CudaKernel *k, const DeviceLaunch *l,
-                          CuStream stream) {
-    const unsigned *g = l->grid, *b = l->block;
-    const KernelInfo *info = &k->info;
-    void **params = gi_alloc((size_t)(info->n_params + 1) * sizeof *params);
-    for (int i = 0; i < info->n_params; i++)
-        params[i] = (char *)(uintptr_t)l->params + info->param_offset[i];
-    int code = d->cu->launch_cooperative(k->function, g[0], g[1], g[2], b[0], b[1], b[2],
-                                         (unsigned)l->shared_bytes, stream, params);
-    free(params);
-    return code;
-}
-
 static int start_kernel(CudaDevice *d, CudaKernel *k, const DeviceLaunch *l, size_t bytes,
                         bool cooperative, CuStream stream) {
-    const unsigned *g = l->grid, *b = l->block;
-    void *extra[] = {CU_EXTRA_BUFFER, (void *)(uintptr_t)l->params, CU_EXTRA_SIZE, &bytes,
-                     CU_EXTRA_END};
     int code = cuda_configure(d, k, l);
-    if (code != CU_OK) return code;
-    if (cooperative) return start_together(d, k, l, stream);
-    return d->cu->launch(k->function, g[0], g[1], g[2], b[0], b[1], b[2],
-                         (unsigned)l->shared_bytes, stream, NULL, bytes ? extra : NULL);
+    return code == CU_OK ? cuda_start(d, k, l, bytes, cooperative, stream) : code;
 }
 
 /* Times of the launches between marks, which are done. */

@@ -144,6 +144,7 @@ typedef struct DeviceLaunch {
     const void *params;      /* KernelInfo.param_bytes of them */
     DeviceBuffer **fill;
     int n_fill;
+    bool cooperative;              /* all blocks run at a time: they may wait for each other */
     bool keep_variables;           /* they hold what the launches before left in them */
     const volatile int *interrupt; /* polled now and then; may be NULL */
     double timeout_s;        /* 0: none. On emu of processor time */

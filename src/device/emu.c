@@ -217,6 +217,7 @@ static EmuLaunch in_emu_words(const DeviceLaunch *l) {
                        .refuse_benign_races = l->refuse_benign_races,
                        .meets = l->meets,
                        .backwards = l->backwards,
+                       .cooperative = l->cooperative,
                        .threads = l->threads,
                        .interrupt = l->interrupt,
                        .print = l->print,

@@ -141,6 +141,20 @@ static void note_leavers(Machine *m, const Warp *w, const Path *p) {
                "barrier for part of the warp: %s ended without it", who);
 }
 
+/* Warps of a block that meet at different __syncthreads(): hardware lets them, for it counts
+** warps; CUDA's guide leaves undefined what a compiler makes of it. Barriers with a number or a
+** count are meant so: one warp produces what another uses. */
+static void note_different(Machine *m, const Warp *w, const Ins *in, Barrier *b) {
+    const InsPlace *here = &w->code->place[in - w->code->ins];
+    if ((in->x & (BAR_ALIGNED | BAR_COUNTED)) != BAR_ALIGNED) return;
+    if (b->first == NULL) b->first = here;
+    if (b->first->ptx_line == here->ptx_line) return;
+    fault_note(m, w, in, ALL_LANES, EMU_WARN_BARRIERS,
+               "__syncthreads() that not the whole block comes to: other warps meet it at another "
+               "one (PTX line %d, source line %d)",
+               b->first->ptx_line, b->first->src_line);
+}
+
 /* What the lanes bring to a reduction. */
 static void bring(const Warp *w, const Path *p, Barrier *b) {
     const Ins *in = path_ins(w, p);
@@ -164,6 +178,7 @@ Stop barrier_arrive(Machine *m, Warp *w) {
         return STOP_FAULT;
     }
     Barrier *b = &m->barrier[id];
+    if (id == 0) note_different(m, w, in, b);
     b->arrived |= 1u << w->index;
     m->block->barriers_met |= 1u << id;
     if (counted) b->expected = threads / LANES;

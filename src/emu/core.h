@@ -229,7 +229,7 @@ struct Code {
     uint32_t *formal, *formal_size; /* offsets and sizes of the formal parameters and returns */
     uint32_t *result, *result_size;
     size_t shared_bytes; /* demoted variables of this function and of all it calls */
-    int registers;
+    int registers, assembled; /* estimated; by ptxas, 0: not asked, -1: not known */
     CostBlock *block; /* one per basic block */
     int n_blocks;
     int first_block; /* index of block 0 in Machine.cost.count */
@@ -298,6 +298,7 @@ struct Emu {
     uint64_t error_texts;           /* nested.c; 0: none yet */
     uint64_t heap_limit, heap_used; /* bytes: library.c */
     uint64_t heap_moves;
+    uint64_t heap_objects, heap_bytes; /* live now, without what the heap takes for itself */
     uint64_t memory_limit, memory_taken; /* bytes; 0: no limit */
     Window *window; /* HOST_IDS of them */
     int *met;       /* cost model: rows that the last launch touched */
@@ -444,6 +445,7 @@ typedef struct Barrier {
     uint32_t red_count; /* lanes whose predicate was true, of red_total */
     uint32_t red_total;
     bool after_exit;
+    const InsPlace *first; /* of the first warp's __syncthreads(); NULL: another barrier */
 } Barrier;
 
 /* A block that has begun and not ended. */
@@ -674,6 +676,9 @@ void warp_enter(Warp *w);
 uint32_t warp_lanes_equal(const Warp *w, const U32 *row, uint32_t value); /* of the active ones */
 bool warp_begin(Machine *m, Warp *w, Code *entry); /* before its first turn in a block */
 void warp_store_free(WarpStore *s);
+/* stack.c. True after a fault: so many bytes more, for a call or (NULL) alloca, are too many. */
+enum { STACK_CALL = 32 }; /* bytes: the return address and registers that are kept */
+bool stack_overflow(Machine *m, Warp *w, const Ins *in, double bytes, const Code *callee);
 /* More stack for the active lanes, at *base; false after a fault. Back to where it was before. */
 bool warp_alloca(Machine *m, Warp *w, const Ins *in, uint64_t bytes, uint32_t align,
                  uint64_t *base);

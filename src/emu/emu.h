@@ -74,7 +74,8 @@ typedef enum EmuWarning {
     EMU_WARN_LEFT,          /* lanes ended while a warp operation or a barrier waited */
     EMU_WARN_BENIGN_RACE,   /* a race of which nothing can come */
     EMU_WARN_LOCAL_OVERRUN, /* an access meant for a local array, beside it */
-    EMU_WARN_SHARED_OVERRUN /* … for a shared one */
+    EMU_WARN_SHARED_OVERRUN, /* … for a shared one */
+    EMU_WARN_BARRIERS       /* warps of a block meet at different __syncthreads() */
 } EmuWarning;
 
 const char *emu_warning_name(EmuWarning w); /* "uninitialised_read" … */
@@ -186,6 +187,12 @@ EmuAllocation *emu_allocations(const Emu *e, int *n);
 /* How much kernels can have of malloc and new, in all: 8 MiB, as CUDA has it, unless this is
 ** called. What they allocate stays until they free it, across launches. */
 void emu_heap_limit(Emu *e, size_t bytes);
+/* Bytes of stack that a thread has for recursion, calls by address and alloca, at least. */
+void emu_stack_limit(Emu *e, size_t bytes);
+/* How many registers a thread of a kernel has once ptxas has assembled it; 0: not known. From now
+** on it is asked where a launch may need more than there are, in the whole process. */
+typedef int EmuAssembler(const char *ptx, size_t len, const char *kernel);
+void emu_assembler(EmuAssembler *f);
 /* How many objects kernels have allocated and freed so far. */
 uint64_t emu_heap_moves(const Emu *e);
 
@@ -249,6 +256,7 @@ EmuModule *emu_load(Emu *e, const char *ptx, size_t len, gi_err *err);
 typedef struct EmuText {
     const char *ptx;
     size_t len;
+    int registers; /* a thread of a kernel without launch bounds may have; 0: all */
 } EmuText;
 
 typedef struct EmuLink {
@@ -356,6 +364,7 @@ typedef struct EmuResult {
     uint64_t warp_instructions, lane_instructions;
     uint64_t global_sectors, texture_sectors, shared_conflicts, divergent_branches, barriers;
     uint64_t uninitialised_reads, barrier_after_exit;
+    uint64_t heap_objects, heap_bytes; /* that kernels allocated and have not freed at the end */
     uint64_t nested; /* launches that the kernel made, and these …: counted in with all figures */
     EmuWork work;
     double energy_j; /* estimated: cost.h */

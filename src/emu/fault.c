@@ -94,7 +94,8 @@ void fault_note(Machine *m, const Warp *w, const Ins *in, int lane, EmuWarning k
 
 const char *emu_warning_name(EmuWarning w) {
     static const char *const names[] = {"uninitialised_read", "undefined_shuffle", "lanes_left",
-                                        "benign_race",        "local_overrun",     "shared_overrun"};
+                                        "benign_race",        "local_overrun",     "shared_overrun",
+                                        "different_barriers"};
     return names[w];
 }
 

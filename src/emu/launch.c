@@ -124,6 +124,59 @@ static int give_registers(Machine *m, int *spilled) {
     return cost_resident(g, m->threads, have, m->shared_bytes);
 }
 
+/* --- what no launch bounds and no spilling help --- */
+
+static EmuAssembler *assembler;
+
+void emu_assembler(EmuAssembler *f) {
+    assembler = f;
+}
+
+/* The module's text without its other kernels. */
+static void print_kernel(const PtxModule *ptx, const PtxFunc *kernel, gi_buf *out) {
+    PtxModule part = *ptx;
+    part.n_items = 0;
+    part.items = gi_alloc((size_t)(ptx->n_items + 1) * sizeof *part.items);
+    for (int i = 0; i < ptx->n_items; i++) {
+        bool is_code =
+            ptx->items[i].kind == PTX_ITEM_BODY || ptx->items[i].kind == PTX_ITEM_PROTOTYPE;
+        const PtxFunc *f = is_code ? &ptx->funcs[ptx->items[i].index] : kernel;
+        if (!f->is_entry || f == kernel) part.items[part.n_items++] = ptx->items[i];
+    }
+    ptx_print(&part, out);
+    free(part.items);
+}
+
+/* Registers a thread by ptxas; 0: not known. */
+static int assembled_registers(const Machine *m) {
+    Code *entry = m->entry;
+    gi_buf text = {0};
+    if (entry->assembled == 0 && assembler) {
+        print_kernel(m->mod->ptx, entry->func, &text);
+        int n = assembler(text.data, text.len, entry->func->name);
+        entry->assembled = n > 0 ? n : -1;
+        gi_buf_free(&text);
+    }
+    return entry->assembled > 0 ? entry->assembled : 0;
+}
+
+/* ptxas knows nothing of the block's size without launch bounds: the registers that it gives each
+** thread may be more than there are for a block. It is asked only where the estimate, which is of
+** values that are alive together, may be that far off. */
+static bool check_registers(Machine *m) {
+    const PtxFunc *f = m->entry->func;
+    int estimate = m->entry->registers;
+    if (f->maxntid[0] || f->reqntid[0] || f->maxnreg) return true;
+    if (cost_resident(m->model, m->threads, estimate * 3 / 2 + 16, 0) >= 1) return true;
+    int known = assembled_registers(m), registers = known ? known : estimate;
+    if (cost_resident(m->model, m->threads, registers, 0) >= 1) return true;
+    return refuse(m, EMU_CAUSE_RESOURCES,
+                  "a block of %d threads with %d registers each%s; there are %.0f (without "
+                  "__launch_bounds__ the compiler does not know the block's size)",
+                  m->threads, registers, known ? "" : " by an estimate, for nvJitLink is not there",
+                  m->model->registers_per_sm);
+}
+
 /* --- the launch --- */
 
 void machine_forget_fetches(Machine *m) {
@@ -206,7 +259,7 @@ static bool begin_cooperation(Machine *m) {
 
 void launch_grid(Machine *m) {
     int spilled;
-    if (!check_geometry(m) || !check_bounds(m) || !check_memory(m)) return;
+    if (!check_geometry(m) || !check_bounds(m) || !check_memory(m) || !check_registers(m)) return;
     int resident = give_registers(m, &spilled);
     if (resident < 1) {
         refuse(m, EMU_CAUSE_RESOURCES,
@@ -278,6 +331,8 @@ bool emu_launch(EmuModule *mod, const EmuLaunch *launch, EmuResult *out, gi_err 
     m.budget = budget < (uint64_t)1 << 62 ? (int64_t)budget : (int64_t)1 << 62;
     launch_grid(&m);
     nested_finish(&m);
+    out->heap_objects = m.emu->heap_objects;
+    out->heap_bytes = m.emu->heap_bytes;
     if (out->nested) out->meets.is_whole = false;
     return true;
 }

@@ -178,6 +178,7 @@ uint64_t library_object(Machine *m, const Warp *w, int lane, uint64_t size) {
     memset(a->data, 0xff, (size_t)size); /* as of shared memory, nobody may rely on it */
     a->is_heap = true;
     e->heap_used += heap_share(size);
+    e->heap_objects++, e->heap_bytes += size;
     e->heap_moves++;
     if (m->shadow) shadow_object(m, a);
     return address;
@@ -211,6 +212,7 @@ bool library_release(Machine *m, Warp *w, const Ins *in, int lane) {
     if (!alloc_release(m->emu, address, who, &why))
         return fault_raise(m, w, in, lane, EMU_ILLEGAL_ADDRESS, "%s", why.message);
     m->emu->heap_used -= heap_share(size);
+    m->emu->heap_objects--, m->emu->heap_bytes -= size;
     m->emu->heap_moves++;
     return true;
 }

@@ -223,11 +223,22 @@ static bool make_vars(EmuModule *m, const EmuLink *what, gi_err *err) {
 
 /* --- loading --- */
 
+static void limit_registers(PtxModule *part, int most) {
+    for (int i = 0; i < part->n_funcs && most > 0; i++) {
+        PtxFunc *f = &part->funcs[i];
+        if (f->is_entry && f->maxntid[0] == 0 && f->reqntid[0] == 0 && f->maxnreg == 0)
+            f->maxnreg = most;
+    }
+}
+
 static PtxModule *parse_all(const EmuLink *what, gi_err *err) {
     PtxModule **parts = gi_alloc((size_t)(what->n + 1) * sizeof *parts), *all = NULL;
     int n = 0;
-    while (n < what->n && (parts[n] = ptx_parse_most(what->texts[n].ptx, what->texts[n].len, err)))
+    while (n < what->n &&
+           (parts[n] = ptx_parse_most(what->texts[n].ptx, what->texts[n].len, err))) {
+        limit_registers(parts[n], what->texts[n].registers);
         n++;
+    }
     if (n == 1 && what->n == 1) all = parts[0];
     else if (n == what->n) all = ptx_link(parts, n, err);
     else
@@ -237,7 +248,7 @@ static PtxModule *parse_all(const EmuLink *what, gi_err *err) {
 }
 
 EmuModule *emu_load(Emu *e, const char *ptx, size_t len, gi_err *err) {
-    EmuText text = {ptx, len};
+    EmuText text = {.ptx = ptx, .len = len};
     return emu_link(e, &(EmuLink){.texts = &text, .n = 1}, err);
 }
 

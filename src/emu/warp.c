@@ -518,39 +518,9 @@ static void copy_params(uint32_t mask, const Frame *from, const uint32_t *from_a
     }
 }
 
-/* Bytes of stack that the running function and its callers have; a kernel's arrays are none. */
-static double stack_used(const Warp *w, int *depth) {
-    double used = (double)w->local_top - w->s.frame[0].code->local_bytes;
-    *depth = 0;
-    for (int i = w->frame;; i = w->s.frame[i].caller) {
-        used += w->s.frame[i].code->param_bytes + 16.0;
-        ++*depth;
-        if (i == 0) return used;
-    }
-}
-
-/* what, of: "call of ", "f" */
-static bool stack_overflow(Machine *m, Warp *w, const Ins *in, double bytes, const char *what,
-                           const char *of) {
-    int depth;
-    double used = stack_used(w, &depth) + bytes;
-    if (used <= m->model->local_per_thread) return false;
-    m->cause = EMU_CAUSE_STACK;
-    fault_raise(m, w, in, -1, EMU_LAUNCH_ERROR,
-                "stack overflow: %s%.180s at depth %d needs %.0f bytes of stack a thread, and "
-                "there are %.0f",
-                what, of, depth, used, m->model->local_per_thread);
-    return true;
-}
-
-static bool call_overflow(Machine *m, Warp *w, const Ins *in, const Code *callee) {
-    double bytes = callee->local_bytes + callee->param_bytes + 16.0;
-    return stack_overflow(m, w, in, bytes, "call of ", callee->func->name);
-}
-
 static bool call_code(Machine *m, Warp *w, const Ins *in, Code *callee) {
     const CallForm *f = &w->code->call[in->imm];
-    if (call_overflow(m, w, in, callee)) return false;
+    if (stack_overflow(m, w, in, callee->local_bytes + STACK_CALL, callee)) return false;
     int index = free_frame(w, callee, m->serial);
     Frame *frame = &w->s.frame[index];
     if (!open_frame(m, w, frame, callee))
@@ -569,7 +539,7 @@ bool warp_alloca(Machine *m, Warp *w, const Ins *in, uint64_t bytes, uint32_t al
     uint64_t from = (w->local_top + (uint64_t)align - 1) & ~((uint64_t)align - 1);
     uint64_t most = (uint64_t)m->model->local_per_thread + 1;
     uint64_t to = from + (bytes < most ? bytes : most);
-    if (stack_overflow(m, w, in, (double)(to - w->local_top), "alloca", "")) return false;
+    if (stack_overflow(m, w, in, (double)(to - w->local_top), NULL)) return false;
     to = (to + 7) & ~(uint64_t)7;
     if (!fill_local(m, w, (uint32_t)(from & ~(uint64_t)3), (uint32_t)to))
         return fault_raise(m, w, in, -1, EMU_OUT_OF_MEMORY, "no host memory for an alloca");

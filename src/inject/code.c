@@ -48,7 +48,7 @@ static Image *add_image(char *ptx, size_t len, const char *why) {
 static Image *add_container(const void *container, size_t left) {
     gi_buf ptx = {0};
     gi_err err = {0};
-    if (fatbin_ptx(container, left, gpu_compute(), &ptx, &err))
+    if (fatbin_ptx(container, left, gpu_compute(), &ptx, NULL, &err))
         return add_image(ptx.data, ptx.len, NULL);
     gi_buf_free(&ptx);
     return add_image(NULL, 0, "machine code with no PTX for this GPU beside it");

@@ -218,7 +218,7 @@ static bool load_module(Run *run, const Event *e) {
     uint64_t bytes;
     char *ptx = blob_of(run, e, MOST_CODE, &bytes);
     if (ptx == NULL) return false;
-    EmuText text = {ptx, (size_t)bytes};
+    EmuText text = {.ptx = ptx, .len = (size_t)bytes};
     EmuLink link = {.texts = &text, .n = 1, .managed = place_managed, .user = run};
     EmuModule *m = emu_link(run->emu, &link, run->err);
     free(ptx);

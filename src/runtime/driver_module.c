@@ -22,7 +22,7 @@ typedef struct Linked {
 
 static void add_text(Linked *l, const char *text, size_t n) {
     gi_grow(l->v, l->n, l->cap);
-    l->v[l->n++] = (EmuText){gi_strndup(text, n), n};
+    l->v[l->n++] = (EmuText){.ptx = gi_strndup(text, n), .len = n};
 }
 
 static void free_texts(Linked *l) {
@@ -33,7 +33,7 @@ static void free_texts(Linked *l) {
 static void add_fatbin(Linked *l, const void *container) {
     gi_buf ptx = {0};
     gi_err err = {0};
-    if (!fatbin_ptx(container, SIZE_MAX, COMPUTE, &ptx, &err)) refuse("%s", err.message);
+    if (!fatbin_ptx(container, SIZE_MAX, COMPUTE, &ptx, NULL, &err)) refuse("%s", err.message);
     add_text(l, ptx.data, ptx.len);
     gi_buf_free(&ptx);
 }

@@ -17,7 +17,8 @@ typedef struct Entry {
     int kind, arch;
     uint64_t flags, full; /* full: bytes unpacked, 0 where it is not packed */
     const uint8_t *payload;
-    size_t bytes; /* of the payload, packed or not */
+    size_t bytes;  /* of the payload, packed or not */
+    int registers; /* of a thread at most; 0: not said */
 } Entry;
 
 static uint64_t number(const uint8_t *at, int bytes) {
@@ -36,6 +37,21 @@ bool fatbin_size(const void *data, size_t len, size_t *size) {
     return true;
 }
 
+/* -maxrregcount of an entry's options. */
+static int most_registers(const uint8_t *entry, uint64_t header) {
+    static const char option[] = "-maxrregcount=";
+    char text[200] = "";
+    uint64_t pair = number(entry + 20, 4);
+    uint64_t at = pair > 0 && pair <= header - 8 ? number(entry + pair, 4) : header,
+             n = header - at;
+    if (at >= header) return 0;
+    if (n > sizeof text - 1) n = sizeof text - 1;
+    memcpy(text, entry + at, n);
+    const char *found = strstr(text, option);
+    int value = found ? atoi(found + sizeof option - 1) : 0;
+    return value > 0 && value <= 255 ? value : 0;
+}
+
 /* The entry at *p, which moves to the next one. */
 static bool next_entry(const uint8_t **p, const uint8_t *end, Entry *e, gi_err *err) {
     size_t left = (size_t)(end - *p);
@@ -47,7 +63,8 @@ static bool next_entry(const uint8_t **p, const uint8_t *end, Entry *e, gi_err *
                  .arch = (int)number(*p + 28, 4),
                  .flags = number(*p + 40, 8),
                  .payload = *p + header,
-                 .bytes = (size_t)padded};
+                 .bytes = (size_t)padded,
+                 .registers = most_registers(*p, header)};
     if (e->flags & (FLAG_LZ4 | FLAG_ZSTD)) {
         uint64_t packed = number(*p + 16, 4);
         e->full = number(*p + 56, 8);
@@ -98,7 +115,7 @@ static bool no_ptx(gi_buf *list, int arch, gi_err *err) {
     return false;
 }
 
-bool fatbin_ptx(const void *data, size_t len, int arch, gi_buf *out, gi_err *err) {
+bool fatbin_ptx(const void *data, size_t len, int arch, gi_buf *out, int *registers, gi_err *err) {
     size_t size;
     if (!fatbin_size(data, len, &size))
         return gi_fail(err, "format",
@@ -118,5 +135,6 @@ bool fatbin_ptx(const void *data, size_t len, int arch, gi_buf *out, gi_err *err
     }
     if (best.arch < 0) return no_ptx(&list, arch, err);
     gi_buf_free(&list);
+    if (registers) *registers = best.registers;
     return add_text(&best, out, err);
 }

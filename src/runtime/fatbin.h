@@ -5,7 +5,8 @@
 **
 **   u16 kind (1 PTX, 2 machine code), u16 version, u32 header size, u64 payload size with padding,
 **   u32 size of the packed payload (at 16), u32 architecture (28: 90), u64 flags (40), u64 size
-**   unpacked (56, where packed).
+**   unpacked (56, where packed); at 20 a place in the header, or 0: there u32 place and u32 size
+**   of ptxas' options as text (" -maxrregcount=64 ").
 **
 ** Packed is what has flag 2000 hex (an LZ4 block) or 8000 hex (a zstd frame). All that is read is
 ** checked: a container may come from a stranger's program.
@@ -20,9 +21,10 @@ enum { FAT_PTX = 1, FAT_CODE = 2 };
 /* Does a container begin here? *size: all its bytes, header too. */
 bool fatbin_size(const void *data, size_t len, size_t *size);
 
-/* Adds the PTX for the highest architecture that is at most `arch` to *out. "format": no container,
-** or a broken one; "nolib": it has no such PTX, and the message says what it has and how to build
+/* Adds the PTX for the highest architecture that is at most `arch` to *out; *registers (or NULL):
+** the most that a thread of it may have (-maxrregcount), 0 where that is not said. "format": no
+** container, or a broken one; "nolib": it has no such PTX, and the message says what it has and how to build
 ** the program. */
-bool fatbin_ptx(const void *data, size_t len, int arch, gi_buf *out, gi_err *err);
+bool fatbin_ptx(const void *data, size_t len, int arch, gi_buf *out, int *registers, gi_err *err);
 
 #endif

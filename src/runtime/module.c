@@ -101,13 +101,14 @@ typedef struct Texts {
 static void add_text(Texts *t, const void *container) {
     gi_buf ptx = {0};
     gi_err err = {0};
-    if (!fatbin_ptx(container, SIZE_MAX, COMPUTE, &ptx, &err)) {
+    int registers;
+    if (!fatbin_ptx(container, SIZE_MAX, COMPUTE, &ptx, &registers, &err)) {
         if (strcmp(err.code, "nolib") != 0) refuse("%s", err.message);
         t->lacking = err;
         return;
     }
     gi_grow(t->v, t->n, t->cap);
-    t->v[t->n++] = (EmuText){ptx.data, ptx.len};
+    t->v[t->n++] = (EmuText){ptx.data, ptx.len, registers};
 }
 
 /* One fat binary, or the parts that the program's own device linker left. */

@@ -240,7 +240,8 @@ static void linked(void) {
     Loaded *l = gi_alloc(sizeof *l);
     l->emu = emu_new(&model);
     l->out = emu_map(l->emu, &l->word, sizeof l->word, false, "out");
-    EmuText texts[2] = {{parts[0], strlen(parts[0])}, {parts[1], strlen(parts[1])}};
+    EmuText texts[2] = {{.ptx = parts[0], .len = strlen(parts[0])},
+                        {.ptx = parts[1], .len = strlen(parts[1])}};
     l->module = emu_link(l->emu, &(EmuLink){.texts = texts, .n = 2}, &l->err);
     if (!ok(l->module != NULL, "two texts are linked %s", l->err.message)) return;
     runs(l, "k", 84);
@@ -282,7 +283,7 @@ static void managed(void) {
     uint64_t at;
     l->emu = emu_new(&model);
     l->out = emu_map(l->emu, &l->word, sizeof l->word, false, "out");
-    EmuText one = {text, strlen(text)};
+    EmuText one = {.ptx = text, .len = strlen(text)};
     EmuLink how = {.texts = &one, .n = 1, .managed = managed_at, .user = &asked};
     l->module = emu_link(l->emu, &how, &l->err);
     if (!ok(l->module != NULL, "a managed variable has its place %s", l->err.message)) return;

@@ -29,7 +29,7 @@ static EmuModule *load(const char *const *names, int n) {
     memset(result, 0, sizeof result);
     int done = 0;
     for (; done < n && compile(names[done], &result[done], &err); done++)
-        texts[done] = (EmuText){result[done].code.data, result[done].code.len};
+        texts[done] = (EmuText){.ptx = result[done].code.data, .len = result[done].code.len};
     EmuModule *m = done == n ? emu_link(kit_emu, &(EmuLink){.texts = texts, .n = n}, &err) : NULL;
     if (!ok(m != NULL, "%s is compiled and linked", names[0])) printf("# %s\n", err.message);
     for (int i = 0; i < n; i++) compile_result_free(&result[i]);

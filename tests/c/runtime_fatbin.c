@@ -38,7 +38,7 @@ static const char *ptx_of(const gi_buf *entries, int arch, gi_err *err) {
     static gi_buf out;
     gi_buf all = container(entries);
     gi_buf_clear(&out);
-    bool ok = fatbin_ptx(all.data, all.len, arch, &out, err);
+    bool ok = fatbin_ptx(all.data, all.len, arch, &out, NULL, err);
     gi_buf_free(&all);
     return ok ? out.data : NULL;
 }
@@ -70,14 +70,14 @@ static void broken(void) {
     gi_buf all = container(&e);
     ok(fatbin_size(all.data, all.len, &size) && size == all.len, "the size of a container");
     for (size_t n = 0; n < all.len; n++)
-        if (fatbin_ptx(all.data, n, 90, &out, &err)) ok(false, "cut at %zu it is refused", n);
+        if (fatbin_ptx(all.data, n, 90, &out, NULL, &err)) ok(false, "cut at %zu it is refused", n);
     is_int(out.len, 0, "and nothing comes out of one that is cut anywhere");
     all.data[16 + 64 + 6] ^= 0x55;
-    ok(!fatbin_ptx(all.data, all.len, 90, &out, &err), "damaged text is refused");
+    ok(!fatbin_ptx(all.data, all.len, 90, &out, NULL, &err), "damaged text is refused");
     has_str(err.message, "cannot be unpacked", "in a sentence");
     all.data[16 + 64 + 6] ^= 0x55;
     memset(all.data + 16 + 56, 0x7f, 4);
-    ok(!fatbin_ptx(all.data, all.len, 90, &out, &err), "so is a size that no text has");
+    ok(!fatbin_ptx(all.data, all.len, 90, &out, NULL, &err), "so is a size that no text has");
     has_str(err.message, "impossible sizes", "before memory is asked for");
     gi_buf_free(&all);
     gi_buf_free(&e);
@@ -98,7 +98,7 @@ static void nonsense(uint64_t seed) {
         memcpy(copy, all.data, all.len);
         for (int k = 0; k < 3; k++)
             copy[gi_rng_below(&r, all.len)] = (char)gi_rng_below(&r, 256);
-        if (fatbin_ptx(copy, all.len, 90, &out, NULL) && out.len > all.len * 1000)
+        if (fatbin_ptx(copy, all.len, 90, &out, NULL, NULL) && out.len > all.len * 1000)
             ok(false, "text of %zu bytes out of %zu", out.len, all.len);
         gi_buf_free(&out);
         free(copy);

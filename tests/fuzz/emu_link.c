@@ -44,7 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size) memcpy(all, data, size);
     all[size] = '\0';
     for (; n < MOST_TEXTS && at <= all + size; at += texts[n++].len + 1)
-        texts[n] = (EmuText){at, strlen(at)};
+        texts[n] = (EmuText){.ptx = at, .len = strlen(at)};
     for (int i = 0; i < n; i++) look_at(&texts[i]);
     link_all(texts, n);
     free(all);

@@ -14,7 +14,7 @@ static void container(void *user, const void *at, size_t left) {
     size_t size;
     (void)user;
     if ((const uint8_t *)at + left > file_end) abort();
-    if (fatbin_size(at, left, &size)) fatbin_ptx(at, left, 90, &out, NULL);
+    if (fatbin_size(at, left, &size)) fatbin_ptx(at, left, 90, &out, NULL, NULL);
     gi_buf_free(&out);
 }
 

@@ -44,7 +44,7 @@ void fuzz_seeds(FuzzAdd *add) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     gi_buf out = {0};
     size_t said;
-    for (int arch = 60; arch < 100; arch += 10) fatbin_ptx(data, size, arch, &out, NULL);
+    for (int arch = 60; arch < 100; arch += 10) fatbin_ptx(data, size, arch, &out, NULL, NULL);
     fatbin_size(data, size, &said);
     gi_buf_free(&out);
     return 0;

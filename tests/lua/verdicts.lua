@@ -510,4 +510,79 @@ tap.case("a pointer that may be to either array, or comes from a caller, is none
   tap.is(m.status .. " " .. tostring(m.warnings), "ok nil", m.message or "no word")
 end)
 
+tap.case("warps that meet at different __syncthreads() are told, at other barriers not",
+  function()
+    local source = [[
+(int *y) {
+  int t = threadIdx.x;
+  if (t < 32) { y[t] = t; __syncthreads(); y[t] += y[t + 32]; } //A
+  else { y[t] = 2 * t; __syncthreads(); y[t] += 1; } //B
+}]]
+    local m = launch(source, { { ints(64) } }, { block = 64 })
+    tap.is(m.status, "ok", m.message or "hardware counts warps")
+    local w = m.warnings and m.warnings[1]
+    tap.is(w and w.kind .. " " .. w.line, "different_barriers " .. line_of(source, "B"), "where")
+    tap.has(w.message, "source line " .. line_of(source, "A"), "and where the others are")
+    for _, right in ipairs { [[
+(int *y) {
+  int t = threadIdx.x;
+  for (int i = 0; i < 3; i++) { y[t] = t; __syncthreads(); y[t] += y[63 - t]; __syncthreads(); }
+}]], [[
+(int *y) {
+  if (threadIdx.x < 32) asm volatile("bar.sync 1, 64;"); else asm volatile("bar.arrive 1, 64;");
+}]], [[
+(int *y) {
+  if (threadIdx.x < 32) asm volatile("barrier.sync 0;"); else asm volatile("barrier.sync 0;");
+}]] } do
+      m = launch(right, { { ints(64) } }, { block = 64, check_races = false })
+      tap.is(m.status .. " " .. tostring(m.warnings), "ok nil", m.message or "no word")
+    end
+  end)
+
+tap.case("a block that needs more registers than there are is refused, as on a GPU", function()
+  local source = [[
+(const float *x, float *y) {
+  float v[100];
+#pragma unroll
+  for (int i = 0; i < 100; i++) v[i] = x[(threadIdx.x + i * 7) & 1023];
+  __syncthreads();
+  float s = 0;
+#pragma unroll
+  for (int i = 0; i < 100; i++) s += v[i] * v[(i * 7) % 100];
+  y[threadIdx.x] = s;
+}]]
+  local args = { { gi.array("f32", 1024):fill(1) }, { gi.array("f32", 1024) } }
+  local m = launch(source, args, { block = 1024 })
+  tap.is(m.status, "launch_error", "1024 threads")
+  tap.has(m.message, "registers each; there are 65536", "why")
+  tap.is(launch(source, args, { block = 256 }).status, "ok", "256 threads")
+  tap.is(launch(" __launch_bounds__(1024)" .. source, args, { block = 1024 }).status, "ok",
+    "the compiler knows of 1024 threads")
+end)
+
+tap.case("blocks of a cooperative launch may wait for each other; more than can run are refused",
+  function()
+    local source = [[
+(int *y) {
+  if (threadIdx.x == 0) {
+    atomicAdd(y, 1);
+    while (atomicAdd(y, 0) < gridDim.x) {}
+  }
+}]]
+    local m = launch(source, { { ints(1) } }, { grid = 8, cooperative = true, check_races = false })
+    tap.is(m.status, "ok", m.message or "eight blocks")
+    m = launch(source, { { ints(1) } }, { grid = 100000, cooperative = true })
+    tap.is(m.status, "launch_error", "100000 blocks")
+    tap.has(m.message, "a cooperative launch of 100000 blocks", "why")
+  end)
+
+tap.case("what a kernel allocates and does not free is in the measurement", function()
+  local m = launch("(int *y) { void *p = malloc(24), *q = malloc(40); y[0] = p != 0; free(q); "
+    .. "if (threadIdx.x > 2) free(p); }", { { ints(1) } }, { check_races = false })
+  tap.is(m.status, "ok", m.message or "it runs")
+  tap.is(m.heap_objects .. " " .. m.heap_bytes, "3 72", "three objects of 24 bytes")
+  m = launch("(int *y) { free(malloc(24)); y[0] = 1; }", { { ints(1) } }, { check_races = false })
+  tap.is(m.heap_objects .. " " .. m.heap_bytes, "0 0", "none")
+end)
+
 tap.done()

@@ -23,7 +23,7 @@ return {
   shared_per_block = 232448,        -- [p] 227 KB, with opt-in
   shared_per_block_default = 49152, -- [p] 48 KB of static shared memory
   shared_unit = 1024,               -- [a] a block takes 1 KB for the system, and units of 128 bytes
-  local_per_thread = 16384,         -- [a] the driver gives 1 KB unless asked, at most 512 KB
+  local_per_thread = 1024,          -- [p] of stack for recursion; cudaLimitStackSize changes it
   max_grid_x = 2147483647, max_grid_y = 65535, max_grid_z = 65535, -- [p]
   memory_bytes = 141e9,             -- [p] 141 GB
 

@@ -1,0 +1,81 @@
+/* stack.c - how much stack a thread has, and what of it calls and alloca take.
+**
+** The driver gives each thread what a kernel is known to need, and at least the limit that the
+** program set (cudaLimitStackSize, 1 KB by default). What is known beforehand is what functions
+** need that call each other in no circle; recursion, calls by address and alloca find the limit. A
+** call takes its function's arrays and STACK_CALL bytes. Measured on an H200 (driver 580): two
+** recursive functions with arrays of 64 and 1024 bytes fail at exactly the depths that this gives,
+** for limits from 512 bytes to 64 KB.
+*/
+#include "emu/core.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void emu_stack_limit(Emu *e, size_t bytes) {
+    e->model.local_per_thread = (double)bytes;
+}
+
+/* Marks every function that this one may come to; seen: one byte each. */
+static void reach(const EmuModule *mod, const Code *code, uint8_t *seen) {
+    for (int k = 0; k < code->n_call; k++) {
+        int callee = code->call[k].func;
+        if (callee < 0 || seen[callee]) continue;
+        seen[callee] = 1;
+        reach(mod, &mod->code[callee], seen);
+    }
+}
+
+static bool is_recursive(const EmuModule *mod, int index) {
+    uint8_t *seen = gi_alloc((size_t)mod->n_code + 1);
+    memset(seen, 0, (size_t)mod->n_code + 1);
+    reach(mod, &mod->code[index], seen);
+    bool found = seen[index];
+    free(seen);
+    return found;
+}
+
+/* Bytes that a function and those it calls need, which are in no circle; need: -1 for those that
+** are not known yet. */
+static double known_need(const EmuModule *mod, int index, double *need) {
+    const Code *code = &mod->code[index];
+    double most = 0;
+    if (need[index] >= 0) return need[index];
+    for (int k = 0; k < code->n_call; k++) {
+        int callee = code->call[k].func;
+        if (callee < 0 || is_recursive(mod, callee)) continue;
+        double more = known_need(mod, callee, need) + STACK_CALL;
+        if (more > most) most = more;
+    }
+    return need[index] = code->local_bytes + most;
+}
+
+static double stack_room(const Machine *m) {
+    const EmuModule *mod = m->mod;
+    double *need = gi_alloc((size_t)(mod->n_code + 1) * sizeof *need);
+    for (int i = 0; i < mod->n_code; i++) need[i] = -1;
+    double known = known_need(mod, m->entry->index, need);
+    free(need);
+    return known > m->model->local_per_thread ? known : m->model->local_per_thread;
+}
+
+static double stack_used(const Warp *w, int *depth) {
+    *depth = 1;
+    for (int i = w->frame; i != 0; i = w->s.frame[i].caller) ++*depth;
+    return (double)w->local_top + (double)STACK_CALL * (*depth - 1);
+}
+
+bool stack_overflow(Machine *m, Warp *w, const Ins *in, double bytes, const Code *callee) {
+    int depth;
+    double used = stack_used(w, &depth) + bytes;
+    if (used <= m->model->local_per_thread) return false;
+    double room = stack_room(m);
+    if (used <= room) return false;
+    m->cause = EMU_CAUSE_STACK;
+    fault_raise(m, w, in, -1, EMU_LAUNCH_ERROR,
+                "stack overflow: %s%.180s at depth %d needs %.0f bytes of stack a thread, and "
+                "there are %.0f (cudaLimitStackSize)",
+                callee ? "call of " : "alloca", callee ? callee->func->name : "", depth, used,
+                room);
+    return true;
+}
