@@ -22,10 +22,10 @@ static CudaError any_free(void *p) {
 }
 
 API(cudaMalloc, void **out, size_t size) {
-    return CALL(device_new(out, size));
+    return GUARDED(device_new(out, size));
 }
 API(cudaFree, void *p) {
-    return CALL(any_free(p));
+    return GUARDED(any_free(p));
 }
 
 static CudaError pitched_new(CudaPitched *out, size_t width, size_t height, size_t depth) {
@@ -46,10 +46,10 @@ static CudaError pitch_new(void **out, size_t *pitch, size_t width, size_t heigh
 }
 
 API(cudaMallocPitch, void **out, size_t *pitch, size_t width, size_t height) {
-    return CALL(pitch_new(out, pitch, width, height));
+    return GUARDED(pitch_new(out, pitch, width, height));
 }
 API(cudaMalloc3D, CudaPitched *out, CudaExtent x) {
-    return CALL(out ? pitched_new(out, x.width, x.height, x.depth) : cudaErrorInvalidValue);
+    return GUARDED(out ? pitched_new(out, x.width, x.height, x.depth) : cudaErrorInvalidValue);
 }
 
 /* --- memory that the host sees --- */
@@ -66,22 +66,22 @@ static CudaError pinned_new(void **out, size_t size, unsigned flags) {
 }
 
 API(cudaMallocManaged, void **out, size_t size, unsigned flags) {
-    return CALL(managed_new(out, size, flags));
+    return GUARDED(managed_new(out, size, flags));
 }
 API(cudaMallocHost, void **out, size_t size) {
-    return CALL(pinned_new(out, size, 0));
+    return GUARDED(pinned_new(out, size, 0));
 }
 API(cudaHostAlloc, void **out, size_t size, unsigned flags) {
-    return CALL(pinned_new(out, size, flags));
+    return GUARDED(pinned_new(out, size, flags));
 }
 API(cudaFreeHost, void *p) {
-    return CALL(memory_free((uint64_t)(uintptr_t)p, KIND(REGION_PINNED)));
+    return GUARDED(memory_free((uint64_t)(uintptr_t)p, KIND(REGION_PINNED)));
 }
 API(cudaHostRegister, void *p, size_t size, unsigned flags) {
-    return CALL(flags < 16 ? memory_register(p, size, flags) : cudaErrorInvalidValue);
+    return GUARDED(flags < 16 ? memory_register(p, size, flags) : cudaErrorInvalidValue);
 }
 API(cudaHostUnregister, void *p) {
-    return CALL(memory_unregister(p));
+    return GUARDED(memory_unregister(p));
 }
 
 /* The region of memory that the host sees at this address. */

@@ -50,28 +50,106 @@ static void leave(Stream *s) {
 
 /* --- ops of a captured stream --- */
 
-bool capture_any(void) {
-    return n_active > 0;
+typedef struct Each {
+    void (*f)(Capture *c, void *user);
+    void *user;
+} Each;
+
+static void each_origin(Stream *s, void *user) {
+    const Each *e = user;
+    if (s->capture && s->capture->origin == s) e->f(s->capture, e->user);
 }
 
-static void look_for(Stream *s, void *found) {
-    if (s->capture && !(s->flags & NON_BLOCKING)) *(bool *)found = true;
+/* Calls f with each capture that goes on. */
+static void each_capture(void (*f)(Capture *c, void *user), void *user) {
+    stream_each(each_origin, &(Each){f, user});
 }
 
-/* The default stream would wait for a stream that is captured. */
-bool capture_forbids(const Stream *s, const Op *op) {
-    bool found = false;
-    if (n_active == 0 || s != stream_of(NULL) || op->kind == OP_RECORD) return false;
-    stream_each(look_for, &found);
-    return found;
+static void spoil_one(Capture *c, void *user) {
+    (void)user;
+    c->spoilt = true;
 }
 
-void capture_spoil(Stream *s) {
+CudaError capture_spoil_all(void) {
+    if (n_active == 0) return cudaSuccess;
+    each_capture(spoil_one, NULL);
+    return failed(cudaErrorStreamCaptureUnsupported, "a stream is being captured");
+}
+
+CudaError capture_spoil(Stream *s) {
     if (s->capture) s->capture->spoilt = true;
+    return failed(cudaErrorStreamCaptureUnsupported, "the stream is being captured");
+}
+
+static void spoil_blocking(Stream *s, void *user) {
+    if (s->capture == NULL || s->flags & NON_BLOCKING) return;
+    s->capture->spoilt = *(bool *)user = true;
+}
+
+CudaError capture_implicit(const Stream *s) {
+    bool found = false;
+    if (n_active == 0 || s != stream_of(NULL)) return cudaSuccess;
+    stream_each(spoil_blocking, &found);
+    return found ? failed(cudaErrorStreamCaptureImplicit,
+                          "the default stream waits for a stream that is being captured")
+                 : cudaSuccess;
+}
+
+static _Thread_local int thread_mode;
+
+/* A capture of global mode is for all threads, unless they ask for less; one of a thread's mode for
+** that thread. */
+static void look_for(Capture *c, void *found) {
+    bool is_own = c->thread == call_thread();
+    bool forbids = c->mode == MODE_GLOBAL ? is_own || thread_mode == MODE_GLOBAL
+                                          : c->mode == MODE_THREAD && is_own;
+    if (thread_mode == MODE_RELAXED || !forbids) return;
+    c->spoilt = *(bool *)found = true;
+}
+
+CudaError capture_forbids(void) {
+    bool found = false;
+    if (n_active == 0) return cudaSuccess;
+    each_capture(look_for, &found);
+    return found ? failed(cudaErrorStreamCaptureUnsupported,
+                          "a stream is being captured in a mode that does not permit it")
+                 : cudaSuccess;
+}
+
+typedef struct Search {
+    const Capture *capture;
+    bool goes_on;
+} Search;
+
+static void look_at(Capture *c, void *user) {
+    Search *s = user;
+    s->goes_on = s->goes_on || c == s->capture;
+}
+
+/* Does the capture go on in which the event was recorded? */
+static bool is_going_on(const Event *e) {
+    Search s = {.capture = e->capture};
+    each_capture(look_at, &s);
+    return s.goes_on;
+}
+
+CudaError capture_spoil_event(const Event *e) {
+    if (is_going_on(e)) e->capture->spoilt = true;
+    return failed(cudaErrorCapturedEvent, "the event was last recorded in a captured stream");
 }
 
 static CudaError wait_for(Stream *s, const Event *e) {
-    if (e->capture == NULL) return cudaErrorStreamCaptureIsolation;
+    if (e->capture == NULL) {
+        capture_spoil(s);
+        return failed(cudaErrorStreamCaptureIsolation,
+                      "the event was recorded in a stream that is not captured");
+    }
+    if (!is_going_on(e)) return capture_spoil_event(e);
+    if (s == stream_of(NULL)) {
+        capture_spoil_event(e);
+        return failed(cudaErrorStreamCaptureImplicit,
+                      "the default stream waits for a captured event");
+    }
     if (s->capture == NULL) join(s, e->capture);
     if (s->capture != e->capture) return cudaErrorStreamCaptureMerge;
     tail_add(s->tail, e->tail);
@@ -86,7 +164,7 @@ CudaError capture_add(Stream *s, const Op *op) {
         tail_set(&op->event->tail, s->tail->v, s->tail->n);
         return cudaSuccess;
     }
-    if (!op->is_async) return capture_spoil(s), cudaErrorStreamCaptureUnsupported;
+    if (!op->is_async || op->kind == OP_GRAPH) return capture_spoil(s);
     Node *n = graph_add(s->capture->graph, op, s->tail->v, s->tail->n);
     tail_set(&s->tail, &n, 1);
     return cudaSuccess;
@@ -98,10 +176,13 @@ static CudaError begin(Stream *handle, Graph *g, Node *const *after, size_t n, i
     Stream *s = stream_of(handle);
     if (s == NULL) return cudaErrorInvalidResourceHandle;
     if (mode < MODE_GLOBAL || mode > MODE_RELAXED) return cudaErrorInvalidValue;
+    CudaError e = capture_implicit(s);
+    if (e) return e;
     if (s == stream_of(NULL)) return cudaErrorStreamCaptureUnsupported;
     if (s->capture) return cudaErrorIllegalState;
     Capture *c = gi_alloc(sizeof *c);
     *c = (Capture){.graph = g ? g : graph_new(false), .origin = s, .id = ++ids, .mode = mode};
+    c->thread = call_thread();
     join(s, c);
     tail_set(&s->tail, after, n);
     n_active++;
@@ -137,6 +218,8 @@ CudaError capture_end(Stream *s, Graph **graph) {
     End end = {c, false};
     if (c == NULL) return cudaErrorIllegalState;
     if (s != c->origin) return cudaErrorStreamCaptureUnmatched;
+    if (c->mode != MODE_RELAXED && c->thread != call_thread())
+        return cudaErrorStreamCaptureWrongThread;
     marks++;
     for (size_t i = 0; i < s->tail->n; i++) mark(s->tail->v[i]);
     stream_each(end_one, &end);
@@ -179,8 +262,6 @@ API(cudaStreamEndCapture, Stream *s, Graph **graph) {
     return CALL(end_of(s, graph));
 }
 PER_THREAD(cudaStreamEndCapture);
-
-static _Thread_local int thread_mode;
 
 static CudaError exchange(int *mode) {
     if (mode == NULL || *mode < MODE_GLOBAL || *mode > MODE_RELAXED) return cudaErrorInvalidValue;

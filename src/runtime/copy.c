@@ -97,6 +97,15 @@ static bool is_direction(unsigned kind, unsigned to, unsigned from) {
     return kind == cudaMemcpyDefault || (to & sides[kind][0] && from & sides[kind][1]);
 }
 
+static CudaError direction_check(unsigned kind, unsigned to, unsigned from) {
+    static const char *const names[] = {"cudaMemcpyHostToHost", "cudaMemcpyHostToDevice",
+                                        "cudaMemcpyDeviceToHost", "cudaMemcpyDeviceToDevice"};
+    if (is_direction(kind, to, from)) return cudaSuccess;
+    return failed(cudaErrorInvalidValue, "the direction is %s, but it copies from %s to %s memory",
+                  names[kind], from & WHERE_DEVICE ? "device" : "host",
+                  to & WHERE_DEVICE ? "device" : "host");
+}
+
 static bool has_rows(const Side *s, size_t width, size_t height, size_t depth) {
     return s->array || s->row >= width || (height <= 1 && depth <= 1);
 }
@@ -108,13 +117,14 @@ CudaError copy_check(const OpCopy *c) {
         !has_rows(&c->from, c->width, c->height, c->depth))
         return cudaErrorInvalidPitchValue;
     if (is_nothing(c->width, c->height, c->depth)) return cudaSuccess;
-    bool none = (!c->to.array && !c->to.address) || (!c->from.array && !c->from.address);
-    if (none) return cudaErrorInvalidValue;
+    bool no_target = !c->to.array && !c->to.address;
+    if (no_target || (!c->from.array && !c->from.address))
+        return failed(cudaErrorInvalidValue, "it %s a null pointer",
+                      no_target ? "writes to" : "reads from");
     if (!first_byte(&c->from, c->width, c->height, c->depth, "reads", &from) ||
         !first_byte(&c->to, c->width, c->height, c->depth, "writes", &to))
         return cudaErrorInvalidValue;
-    return is_direction(c->kind, where(&c->to, to), where(&c->from, from)) ? cudaSuccess
-                                                                           : cudaErrorInvalidValue;
+    return direction_check(c->kind, where(&c->to, to), where(&c->from, from));
 }
 
 unsigned side_where(const Side *s) {
@@ -216,7 +226,8 @@ CudaError set_check(const OpSet *s) {
     if (!has_rows(&s->to, s->width, s->height, s->depth)) return cudaErrorInvalidPitchValue;
     if (!first_byte(&s->to, s->width, s->height, s->depth, "writes", &to))
         return cudaErrorInvalidValue;
-    return to || s->to.array ? cudaSuccess : cudaErrorInvalidValue;
+    return to || s->to.array ? cudaSuccess
+                             : failed(cudaErrorInvalidValue, "it fills memory of the host");
 }
 
 /* Of a region that it fills as a whole and that can wait for it: that. */

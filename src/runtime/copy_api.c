@@ -98,9 +98,13 @@ static CudaError copy_symbol(const void *symbol, size_t offset, const void *othe
     size_t size;
     CudaError e = module_symbol(symbol, &address, &size);
     if (e) return e;
-    if (offset > size || n > size - offset) return cudaErrorInvalidValue;
+    if (offset > size || n > size - offset)
+        return failed(cudaErrorInvalidValue, "%zu bytes from byte %zu on of a variable of %zu", n,
+                      offset, size);
     if (kind == (to_symbol ? cudaMemcpyDeviceToHost : cudaMemcpyHostToDevice))
-        return cudaErrorInvalidMemcpyDirection;
+        return failed(cudaErrorInvalidMemcpyDirection, "the direction is %s a variable",
+                      to_symbol ? "from a device, but the copy is to"
+                                : "to a device, but the copy is from");
     char *at = (char *)(uintptr_t)(address + offset);
     return submit(s, to_symbol ? copy_line(at, other, n, kind, is_async)
                                : copy_line((void *)(uintptr_t)other, at, n, kind, is_async));

@@ -50,7 +50,7 @@ API(cudaDriverGetVersion, int *version) {
     return CALL(put(version, VERSION_DRIVER));
 }
 
-/* --- flags, limits, cache settings: kept, and of no effect --- */
+/* --- flags, limits, cache settings: but for stack and heap kept, and of no effect --- */
 
 static unsigned device_flags;
 
@@ -74,11 +74,17 @@ API(cudaGetDeviceFlags, unsigned *flags) {
 }
 
 static size_t limits[] = {1024, 1 << 20, 8 << 20, 2, 2048, 128, 0}; /* stack, printf, heap … */
-enum { N_LIMITS = sizeof limits / sizeof *limits, LIMIT_HEAP = 2 };
+enum { N_LIMITS = sizeof limits / sizeof *limits, LIMIT_STACK = 0, LIMIT_HEAP = 2,
+       MOST_STACK = 512 * 1024 };
 
 static CudaError set_limit(unsigned id, size_t value) {
     if (id >= N_LIMITS) return cudaErrorUnsupportedLimit;
+    if (id == LIMIT_STACK && value >= MOST_STACK)
+        return failed(cudaErrorInvalidValue, "%zu bytes of stack; less than %d are allowed", value,
+                      MOST_STACK);
+    if (id == LIMIT_STACK) value = (value + 15) / 16 * 16;
     limits[id] = value;
+    if (id == LIMIT_STACK) emu_stack_limit(runtime.emu, value);
     if (id == LIMIT_HEAP) emu_heap_limit(runtime.emu, value);
     return cudaSuccess;
 }
@@ -91,7 +97,7 @@ static CudaError get_limit(size_t *out, unsigned id) {
 }
 
 API(cudaDeviceSetLimit, unsigned id, size_t value) {
-    return CALL(set_limit(id, value));
+    return GUARDED(set_limit(id, value));
 }
 API(cudaDeviceGetLimit, size_t *value, unsigned id) {
     return CALL(get_limit(value, id));
@@ -146,7 +152,9 @@ API(cudaDeviceGetByPCIBusId, int *device, const char *id) {
 static CudaError linear_width(size_t *out, const CudaChannelDesc *d, int device) {
     if (out == NULL || d == NULL) return cudaErrorInvalidValue;
     if (device != 0) return cudaErrorInvalidDevice;
-    *out = (size_t)1 << 28;
+    size_t texel = (size_t)(d->x + d->y + d->z + d->w) / 8;
+    if (texel == 0) return cudaErrorInvalidValue;
+    *out = ((size_t)1 << 32) / texel;
     return cudaSuccess;
 }
 
@@ -207,6 +215,7 @@ API_12(cudaThreadExit, void) {
 /* The program's own exit functions and destructors have run: what it freed there is freed. */
 __attribute__((destructor)) static void at_end(void) {
     if (runtime.emu == NULL) return;
+    report_tell_unread();
     memory_leaks();
     recorder_end();
     report->ended = 1;

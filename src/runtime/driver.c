@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "runtime/properties.h"
+#include "runtime/report.h"
 
 enum { VERSION = 13000, CONTEXTS = 64 };
 
@@ -23,7 +24,7 @@ int driver_code(CudaError e) {
 }
 
 /* "cudaErrorInvalidValue" -> "CUDA_ERROR_INVALID_VALUE", where the names are made alike. */
-static const char *name_of(int code) {
+const char *driver_error_name(int code) {
     static const struct {
         int code;
         const char *name;
@@ -63,11 +64,13 @@ static const char *name_of(int code) {
 }
 
 DRIVER(cuGetErrorName, int code, const char **out) {
-    if (out) *out = name_of(code);
+    if (out) *out = driver_error_name(code);
+    report_read(code, 0);
     return out && *out ? 0 : CUDA_ERROR_INVALID_VALUE;
 }
 DRIVER(cuGetErrorString, int code, const char **out) {
     if (out) *out = error_text(code);
+    report_read(code, 0);
     return out && *out ? 0 : CUDA_ERROR_INVALID_VALUE;
 }
 

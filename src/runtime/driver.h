@@ -19,8 +19,9 @@ enum { /* codes that the run-time library has not, or under another number */
 extern bool driver_ready;
 void driver_begun(void);
 
-/* The driver's code for what a run-time function returned. */
+/* The driver's code for what a run-time function returned; a code's name, valid until the next. */
 int driver_code(CudaError e);
+const char *driver_error_name(int code);
 
 /* DRIVER(NAME, parameters) { … } defines a function for programs; AGAIN one more name for it. */
 #define DRIVER(name, ...)                                                                          \

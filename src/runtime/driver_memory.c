@@ -12,7 +12,9 @@
     CudaError gi_##from parameters;                                                                \
     __attribute__((visibility("default"))) int name parameters;                                    \
     int name parameters {                                                                          \
-        return driver_ready ? driver_code(gi_##from arguments) : CUDA_ERROR_NOT_INITIALIZED;       \
+        if (!driver_ready) return CUDA_ERROR_NOT_INITIALIZED;                                      \
+        call_alias(#name);                                                                         \
+        return driver_code(gi_##from arguments);                                                   \
     }
 
 SAME(cuStreamCreate, cudaStreamCreateWithFlags, (Stream * *out, unsigned flags), (out, flags))

@@ -166,6 +166,7 @@
     F(cuUserObjectRetain) F(cuWaitExternalSemaphoresAsync) F(cuWaitExternalSemaphoresAsync_ptsz)
 
 static CudaError missing(const char *name, bool *told) {
+    if (runtime.is_assembling) return cudaErrorNotSupported;
     if (!*told) say("%s is not supported: it returns CUDA_ERROR_NOT_SUPPORTED", name);
     *told = true;
     return cudaErrorNotSupported;

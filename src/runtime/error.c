@@ -1,4 +1,5 @@
 /* error.c - names and texts of CUDA's errors, as programs print them, and the last error. */
+#include "runtime/report.h"
 #include "runtime/runtime.h"
 
 static const struct {
@@ -206,9 +207,11 @@ static const char *or_unknown(const char *text) {
 }
 
 API_OF(const char *, cudaGetErrorString, CudaError e) {
+    report_read((int)e, 0);
     return or_unknown(error_text((int)e));
 }
 API_OF(const char *, cudaGetErrorName, CudaError e) {
+    report_read((int)e, 0);
     return or_unknown(error_name((int)e));
 }
 API(cudaGetLastError, void) {

@@ -44,13 +44,16 @@ struct Capture {
     Stream *origin;
     uint64_t id;
     int mode;
+    uint32_t thread; /* that began it */
     bool spoilt; /* an op could not be captured: the graph is lost */
     int users;   /* streams */
 };
 
-bool capture_any(void);
-bool capture_forbids(const Stream *s, const Op *op);
-void capture_spoil(Stream *s);
+/* Why the default stream cannot wait now: blocking streams are captured, and are spoilt by it. */
+CudaError capture_implicit(const Stream *s);
+CudaError capture_spoil(Stream *s); /* the error of what spoils it */
+CudaError capture_spoil_all(void);  /* the same; no capture: no error */
+CudaError capture_spoil_event(const Event *e);
 CudaError capture_add(Stream *s, const Op *op);
 CudaError capture_end(Stream *s, Graph **graph);
 /* The stream goes away: a capture that began on it is lost, one that it joined goes on. */

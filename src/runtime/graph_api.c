@@ -39,7 +39,7 @@ API(cudaGraphClone, Graph **out, const Graph *g) {
 }
 API(cudaGraphInstantiate, Graph **out, const Graph *g, unsigned long long flags) {
     (void)flags;
-    return CALL(graph_like(out, g, true));
+    return GUARDED(graph_like(out, g, true));
 }
 ALSO(cudaGraphInstantiate, cudaGraphInstantiateWithFlags);
 
@@ -59,7 +59,7 @@ static CudaError instantiate(Graph **out, const Graph *g, InstantiateParams *p) 
 }
 
 API(cudaGraphInstantiateWithParams, Graph **out, const Graph *g, InstantiateParams *p) {
-    return CALL(instantiate(out, g, p));
+    return GUARDED(instantiate(out, g, p));
 }
 PER_THREAD(cudaGraphInstantiateWithParams);
 API(cudaGraphExecDestroy, Graph *g) {

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "runtime/graph.h"
 #include "runtime/memo.h"
 #include "runtime/module.h"
 #include "runtime/observe.h"
@@ -139,8 +140,11 @@ static bool run(const OpLaunch *l, EmuResult *r, CudaError *refusal) {
     patience_end();
     if (!ran)
         refuse("kernel %s cannot run on the virtual GPU: %s", k->shown, err.message);
-    *refusal = code_of(r);
-    return !was_refused(r);
+    if (!was_refused(r)) return true;
+    const char *end = strstr(r->message, ", kernel "), *why = strstr(r->message, ": ");
+    *refusal = failed(code_of(r), "%.*s, kernel %s", end && why ? (int)(end - why - 2) : 0,
+                      why ? why + 2 : "", k->shown);
+    return false;
 }
 
 /* Need it not run? Then *f is what it took when it did. */
@@ -192,15 +196,43 @@ CudaError launch_run(const OpLaunch *l, double *ns) {
 
 /* --- launching --- */
 
-static CudaError check_launch(const Kernel *k, Dim3 grid, Dim3 block, size_t shared) {
+static CudaError check_grid(const Kernel *k, Dim3 grid) {
     const EmuModel *g = &runtime.config.model;
+    bool is_empty = grid.x == 0 || grid.y == 0 || grid.z == 0;
+    if (!is_empty && grid.x <= g->max_grid_x && grid.y <= g->max_grid_y && grid.z <= g->max_grid_z)
+        return cudaSuccess;
+    return failed(cudaErrorInvalidConfiguration,
+                  "a grid of %u x %u x %u blocks; from 1 to %.0f x %.0f x %.0f are allowed, "
+                  "kernel %s",
+                  grid.x, grid.y, grid.z, g->max_grid_x, g->max_grid_y, g->max_grid_z, k->shown);
+}
+
+static CudaError check_block(const Kernel *k, Dim3 block) {
+    enum { MOST_Z = 64 };
+    int most = (int)runtime.config.model.max_threads_per_block;
     uint64_t threads = (uint64_t)block.x * block.y * block.z;
-    if (threads == 0 || (uint64_t)grid.x * grid.y * grid.z == 0 || block.z > 64 ||
-        threads > (uint64_t)g->max_threads_per_block || grid.x > g->max_grid_x ||
-        grid.y > g->max_grid_y || grid.z > g->max_grid_z)
-        return cudaErrorInvalidConfiguration;
-    if (shared > (size_t)k->max_dynamic_shared) return cudaErrorInvalidValue;
+    if (threads == 0 || block.z > MOST_Z || block.x > (unsigned)most || block.y > (unsigned)most ||
+        threads > (uint64_t)most)
+        return failed(cudaErrorInvalidConfiguration,
+                      "a block of %u x %u x %u threads; from 1 to %d are allowed, and %d in z, "
+                      "kernel %s",
+                      block.x, block.y, block.z, most, MOST_Z, k->shown);
+    if (k->info.max_threads && threads > (uint64_t)k->info.max_threads)
+        return failed(cudaErrorLaunchOutOfResources,
+                      "a block of %llu threads; the launch bounds of kernel %s allow %d",
+                      (unsigned long long)threads, k->shown, k->info.max_threads);
     return cudaSuccess;
+}
+
+static CudaError check_launch(const Kernel *k, Dim3 grid, Dim3 block, size_t shared) {
+    CudaError e = check_grid(k, grid);
+    if (e == cudaSuccess) e = check_block(k, block);
+    if (e == cudaSuccess && shared > (size_t)k->max_dynamic_shared)
+        e = failed(cudaErrorInvalidValue,
+                   "%zu bytes of dynamic shared memory; kernel %s may have %d, more by "
+                   "cudaFuncAttributeMaxDynamicSharedMemorySize",
+                   shared, k->shown, k->max_dynamic_shared);
+    return e;
 }
 
 static int occupancy(const Kernel *k, int threads, size_t shared);
@@ -208,9 +240,11 @@ static int occupancy(const Kernel *k, int threads, size_t shared);
 static CudaError check_cooperative(const Kernel *k, Dim3 grid, Dim3 block, size_t shared) {
     uint64_t blocks = (uint64_t)grid.x * grid.y * grid.z;
     int fit = occupancy(k, (int)(block.x * block.y * block.z), shared);
-    return blocks > (uint64_t)fit * (uint64_t)runtime.config.model.sms
-               ? cudaErrorCooperativeLaunchTooLarge
-               : cudaSuccess;
+    uint64_t most = (uint64_t)fit * (uint64_t)runtime.config.model.sms;
+    if (blocks <= most) return cudaSuccess;
+    return failed(cudaErrorCooperativeLaunchTooLarge,
+                  "%llu blocks; %llu can run at a time, kernel %s", (unsigned long long)blocks,
+                  (unsigned long long)most, k->shown);
 }
 
 static uint8_t *laid_out(const Kernel *k, void **args) {
@@ -239,11 +273,18 @@ CudaError launch_op(const void *handle, Dim3 grid, Dim3 block, void **args, size
     return cudaSuccess;
 }
 
+/* A launch that fails in a stream that is captured spoils the capture. */
+static void capture_fails(Stream *handle) {
+    Stream *s = stream_of(handle);
+    if (s && s->capture) s->capture->spoilt = true;
+}
+
 static CudaError launch(const void *handle, Dim3 grid, Dim3 block, void **args, size_t shared,
                         bool cooperative, Stream *s) {
     Op op;
+    place_launches(handle);
     CudaError e = launch_op(handle, grid, block, args, shared, cooperative, &op);
-    if (e) return e;
+    if (e) return capture_fails(s), e;
     e = op_submit(s, &op);
     free(op.launch.params);
     return e;

@@ -172,7 +172,8 @@ void *memory_bytes(uint64_t address, size_t n, const char *does, Region **region
     if (*region == NULL && address < MEMORY_HOST_END) return (void *)(uintptr_t)address;
     void *p = emu_bytes(runtime.emu, address, n, &err);
     if (p == NULL)
-        report_finding("invalid_copy", "%s %s %zu bytes: %s", call_name(), does, n, err.message);
+        report_finding("invalid_copy", place_of_call(), "%s %s %zu bytes: %s", call_name(), does, n,
+                       err.message);
     return p;
 }
 
@@ -214,7 +215,7 @@ CudaError memory_unregister(void *data) {
 static CudaError free_wrongly(uint64_t address, const char *why) {
     EmuAllocation a;
     bool twice = emu_find(runtime.emu, address, &a) && a.address == address && !a.is_live;
-    report_finding(twice ? "double_free" : "invalid_free", "%s", why);
+    report_finding(twice ? "double_free" : "invalid_free", place_of_call(), "%s", why);
     return cudaErrorInvalidValue;
 }
 
@@ -260,9 +261,10 @@ static void leak_one(Region *r, const EmuAllocation *a) {
     report->left_allocations++;
     report->left_bytes += r->contents.size;
     if (runtime.config.leaks)
-        report_finding("leak", "'%s' (%zu bytes) was never freed", a->label, r->contents.size);
+        report_finding("leak", NULL, "'%s' (%zu bytes) was never freed", a->label,
+                       r->contents.size);
 }
 
 void memory_leaks(void) {
-    each_left(leak_one);
+    if (runtime.fault == cudaSuccess) each_left(leak_one);
 }

@@ -63,7 +63,7 @@ void memory_wrote(Region *r, uint64_t address, size_t n);
 void memory_changed(void);
 /* Frees all that the program has. */
 void memory_reset(void);
-/* What is left when the process ends. */
+/* What is left when the process ends; after a fault the program could free nothing. */
 void memory_leaks(void);
 
 /* --- arrays --- */

@@ -76,6 +76,7 @@
     F(cudaMemSetMemPool)
 
 static CudaError missing(const char *name, bool *told) {
+    if (runtime.is_assembling) return cudaErrorNotSupported;
     if (!*told) say("%s is not supported: it returns cudaErrorNotSupported", name);
     *told = true;
     return cudaErrorNotSupported;

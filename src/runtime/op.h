@@ -85,6 +85,14 @@ void stream_each(void (*f)(Stream *s, void *user), void *user);
 CudaError stream_wait(Stream *s);
 CudaError stream_wait_all(void);
 
+/* Why a call that might wait for the device (an allocation, say) is not permitted now: a stream is
+** captured, and the capture is spoilt by it. GUARDED is CALL for such calls. */
+CudaError capture_forbids(void);
+#define GUARDED(expr)                                                                              \
+    call_end(!call_begin(__func__ + 3) ? cudaErrorUnknown                                          \
+             : capture_forbids()       ? cudaErrorStreamCaptureUnsupported                         \
+                                       : (expr))
+
 /* Runs the op, or adds it to the graph that the stream is captured into. */
 CudaError op_submit(Stream *handle, const Op *op);
 CudaError op_run(Stream *s, const Op *op);

@@ -2,7 +2,7 @@
 ** pool keeps nothing back: what is freed is gone, and used bytes are reserved bytes. */
 #include <stdlib.h>
 
-#include "runtime/op.h"
+#include "runtime/graph.h"
 
 enum { FIRST_ATTRIBUTE = 1, RELEASE_THRESHOLD = 4, RESERVED = 5, LAST_ATTRIBUTE = 8 };
 
@@ -21,7 +21,10 @@ static CudaError stream_new(void **out, size_t size, Stream *handle) {
     const Stream *s = stream_of(handle);
     if (s == NULL) return cudaErrorInvalidResourceHandle;
     if (out == NULL) return cudaErrorInvalidValue;
-    CudaError e = s->capture ? memory_of_graph(size, call_name(), &address)
+    CudaError e = s->capture ? cudaSuccess : capture_implicit(s);
+    if (e == cudaSuccess && s->capture == NULL) e = capture_forbids();
+    if (e) return e;
+    e = s->capture ? memory_of_graph(size, call_name(), &address)
                              : memory_device(size, call_name(), &address);
     if (e) return e;
     *out = (void *)(uintptr_t)address;

@@ -45,6 +45,7 @@ void report_refusal(const char *fmt, va_list args) {
 /* Is it reported already? An instruction of a kernel is reported once, and a text of the host. */
 static bool is_same(const ReportFinding *f, const ReportFinding *g) {
     if (strcmp(f->kind, g->kind) != 0 || strcmp(f->kernel, g->kernel) != 0) return false;
+    if (f->error != g->error || f->thread_number != g->thread_number) return false;
     return f->ptx_line ? f->ptx_line == g->ptx_line : strcmp(f->text, g->text) == 0;
 }
 
@@ -52,32 +53,85 @@ static bool is_same(const ReportFinding *f, const ReportFinding *g) {
 static bool is_warning(const char *kind) {
     return strcmp(kind, emu_warning_name(EMU_WARN_SHUFFLE)) == 0 ||
            strcmp(kind, emu_warning_name(EMU_WARN_LEFT)) == 0 ||
+           strcmp(kind, emu_warning_name(EMU_WARN_BARRIERS)) == 0 ||
            strcmp(kind, emu_warning_name(EMU_WARN_BENIGN_RACE)) == 0;
 }
 
-static void add_finding(const ReportFinding *f) {
-    for (uint32_t i = 0; i < report->n_findings; i++)
-        if (is_same(&report->findings[i], f)) {
-            report->findings[i].count += f->count;
-            return;
-        }
-    if (report->n_findings == REPORT_FINDINGS) {
-        report->findings_left_out += f->count;
-        return;
-    }
-    report->findings[report->n_findings++] = *f;
-    if (strcmp(f->kind, emu_warning_name(EMU_WARN_BENIGN_RACE)) == 0) return; /* in the file alone */
+/* Benign races stand in the file alone. */
+static void tell(const ReportFinding *f) {
+    if (strcmp(f->kind, emu_warning_name(EMU_WARN_BENIGN_RACE)) == 0) return;
     say("%s%s", is_warning(f->kind) ? "warning: " : "", f->text);
 }
 
-void report_finding(const char *kind, const char *fmt, ...) {
-    ReportFinding f = {.count = 1};
+/* A row for it; NULL where it is counted with others, or there is none. */
+static ReportFinding *row_for(const ReportFinding *f) {
+    ReportFinding *free_row = NULL;
+    for (uint32_t i = 0; i < report->n_findings; i++) {
+        ReportFinding *at = &report->findings[i];
+        if (at->count == 0) free_row = at;
+        else if (is_same(at, f)) return at->count += f->count, NULL;
+    }
+    if (free_row) return free_row;
+    if (report->n_findings < REPORT_FINDINGS) return &report->findings[report->n_findings++];
+    report->findings_left_out += f->count;
+    return NULL;
+}
+
+static void add_finding(const ReportFinding *f) {
+    ReportFinding *row = row_for(f);
+    if (row == NULL) return;
+    *row = *f;
+    if (f->error == 0) tell(f);
+}
+
+static uint64_t made;
+
+uint64_t report_made(void) {
+    return made;
+}
+
+static void add_of_host(ReportFinding *f, const char *kind, const Place *at, const char *fmt,
+                        va_list args) {
+    int n = vsnprintf(f->text, sizeof f->text, fmt, args);
+    snprintf(f->kind, sizeof f->kind, "%s", kind);
+    if (at && n < (int)sizeof f->text)
+        snprintf(f->text + n, sizeof f->text - (size_t)n, "; %s", at->text);
+    if (at) f->line = at->line;
+    f->count = 1;
+    made++;
+    add_finding(f);
+}
+
+void report_finding(const char *kind, const Place *at, const char *fmt, ...) {
+    ReportFinding f = {0};
     va_list args;
     va_start(args, fmt);
-    vsnprintf(f.text, sizeof f.text, fmt, args);
+    add_of_host(&f, kind, at, fmt, args);
     va_end(args);
-    snprintf(f.kind, sizeof f.kind, "%s", kind);
-    add_finding(&f);
+}
+
+void report_unread(int error, uint32_t thread, const Place *at, const char *fmt, ...) {
+    ReportFinding f = {.error = error, .thread_number = thread};
+    va_list args;
+    va_start(args, fmt);
+    add_of_host(&f, "api_error", at, fmt, args);
+    va_end(args);
+}
+
+void report_read(int error, uint32_t thread) {
+    for (uint32_t i = 0; error && i < report->n_findings; i++) {
+        ReportFinding *f = &report->findings[i];
+        if (f->error == error && (thread == 0 || f->thread_number == thread)) f->count = 0;
+    }
+}
+
+void report_tell_unread(void) {
+    for (uint32_t i = 0; i < report->n_findings; i++) {
+        ReportFinding *f = &report->findings[i];
+        if (f->error == 0 || f->count == 0) continue;
+        f->error = 0; /* `gilua run` need not tell it */
+        tell(f);
+    }
 }
 
 /* The message with the name that a person wrote in place of the one that the linker knows. */

@@ -9,6 +9,7 @@
 
 #include "base/base.h"
 #include "emu/emu.h"
+#include "runtime/place.h"
 
 #define REPORT_MAGIC "gilua run 1"
 enum { REPORT_KERNELS = 4096, REPORT_FINDINGS = 256, REPORT_NAME = 1000 };
@@ -32,7 +33,9 @@ typedef struct ReportFinding {
     char kernel[256];
     int32_t line, ptx_line; /* 0: none */
     uint32_t block[3], thread[3];
-    uint64_t count;
+    int32_t error;          /* of a call, as long as the program has not read it; else 0 */
+    uint32_t thread_number; /* that made the call */
+    uint64_t count;         /* 0: the row is free */
 } ReportFinding;
 
 typedef struct Report {
@@ -61,10 +64,19 @@ bool report_open(const char *folder, gi_err *err);
 void report_leave(void); /* a forked child has no part in its parent's */
 void report_refusal(const char *fmt, va_list args);
 
-/* A finding, said to the user at once and kept: of what the host did; of what a kernel did, by its
-** symbol and by the name for people. */
-void report_finding(const char *kind, const char *fmt, ...) GI_PRINTF(2, 3);
+/* A finding, said to the user at once and kept: of what the host did there (at may be NULL); of
+** what a kernel did, by its symbol and by the name for people. */
+void report_finding(const char *kind, const Place *at, const char *fmt, ...) GI_PRINTF(3, 4);
+uint64_t report_made(void); /* findings of the host ever, counted each time */
 void report_kernel_finding(const char *symbol, const char *kernel, const EmuFinding *f);
+
+/* A call failed, and the program has not read its error. It is told at the end, here or by `gilua
+** run`, unless the program reads it before: as its thread's last error, or by asking for its name
+** or text (thread 0: any). */
+void report_unread(int error, uint32_t thread, const Place *at, const char *fmt, ...)
+    GI_PRINTF(4, 5);
+void report_read(int error, uint32_t thread);
+void report_tell_unread(void);
 
 /* The row of a kernel, made at its first launch; names beyond the table's end share the last. */
 ReportKernel *report_kernel(const char *name);

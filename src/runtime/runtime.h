@@ -25,6 +25,7 @@ typedef struct Runtime {
     Emu *emu;
     Config config;
     double host_ns;    /* modelled time at which the host is: later than all it waited for */
+    bool is_assembling; /* nvJitLink is at work, which looks for a driver and finds this library */
     CudaError fault;   /* of a kernel: all later calls return it; a reset does not help */
 } Runtime;
 extern Runtime runtime;
@@ -37,6 +38,11 @@ bool call_begin(const char *name);
 /* Sets the thread's last error, gives the lock back, and returns e or the fault. */
 CudaError call_end(CudaError e);
 const char *call_name(void); /* of the call that runs in this thread */
+uint32_t call_thread(void);  /* its number, from 1 */
+/* The next call of this thread was made under a name of the driver's. */
+void call_alias(const char *name);
+/* Returns e; says why the call fails, for the finding if the program does not read its error. */
+CudaError failed(CudaError e, const char *fmt, ...) GI_PRINTF(2, 3);
 
 #define CALL(expr) call_end(call_begin(__func__ + 3) ? (expr) : cudaErrorUnknown)
 
@@ -45,7 +51,7 @@ const char *call_name(void); /* of the call that runs in this thread */
 void call_lock(const char *name);
 CudaError call_unlock(CudaError e);
 
-CudaError error_last(bool forget);
+CudaError error_last(bool forget); /* the thread's; it is read by that */
 const char *error_name(int code); /* "cudaErrorInvalidValue"; NULL */
 const char *error_text(int code);
 

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "compile/link.h"
 #include "runtime/recorder.h"
 #include "runtime/driver.h"
 #include "runtime/report.h"
@@ -18,11 +19,16 @@ Runtime runtime;
 static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static bool is_child; /* forked from a process that had begun: CUDA does not survive that */
 
-static _Thread_local struct {
+typedef struct Thread {
     const char *name;    /* of the call that runs */
+    const char *alias;   /* the driver's name under which it was called; NULL */
     CudaError hindrance; /* why it cannot do anything */
     CudaError last;
-} thread;
+    uint32_t number;   /* from 1; 0: nobody has asked for it */
+    uint64_t findings; /* of the host, when the call began */
+    char why[400];     /* it fails; "" */
+} Thread;
+static _Thread_local Thread thread;
 
 /* --- speaking --- */
 
@@ -45,6 +51,16 @@ void refuse(const char *fmt, ...) {
 }
 
 /* --- start --- */
+
+/* What nvJitLink calls is no call of the program's. */
+static int registers_of(const char *ptx, size_t len, const char *kernel) {
+    Thread before = thread;
+    runtime.is_assembling = true;
+    int n = link_registers(ptx, len, kernel);
+    runtime.is_assembling = false;
+    thread = before;
+    return n;
+}
 
 static void before_fork(void) {
     pthread_mutex_lock(&lock);
@@ -70,6 +86,7 @@ static void start(const char *name) {
     if (!report_open(folder, &err)) refuse("%s", err.message);
     pthread_atfork(before_fork, after_fork, in_child);
     runtime.emu = emu_new(&runtime.config.model);
+    emu_assembler(registers_of);
     if (strcmp(name, "cuInit") != 0) driver_begun();
     if (runtime.config.record[0] && !recorder_open(runtime.config.record, &err))
         refuse("%s", err.message);
@@ -91,13 +108,63 @@ bool call_begin(const char *name) {
     call_lock(name);
     if (runtime.emu == NULL) start(name);
     thread.hindrance = is_child ? cudaErrorInitializationError : runtime.fault;
+    thread.findings = report_made();
+    thread.why[0] = '\0';
     return thread.hindrance == cudaSuccess;
 }
 
+void call_alias(const char *name) {
+    thread.alias = name;
+}
+
+CudaError failed(CudaError e, const char *fmt, ...) {
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(thread.why, sizeof thread.why, fmt, args);
+    va_end(args);
+    return e;
+}
+
+/* "cuMemAlloc" for "cuMemAlloc_v2"; NULL: it is none of the driver's. */
+static const char *driver_call(char out[64]) {
+    const char *name = thread.alias ? thread.alias : thread.name;
+    if (strncmp(name, "cuda", 4) == 0 || strncmp(name, "cu", 2) != 0) return NULL;
+    snprintf(out, 64, "%.*s", (int)strcspn(name, "_"), name);
+    return out;
+}
+
+/* Was it told already, or is it no error that a program could look at? */
+static bool is_told(CudaError e) {
+    return !runtime.config.api_errors || runtime.is_assembling || runtime.fault ||
+           e == cudaErrorNotReady || report_made() != thread.findings;
+}
+
+static void note_error(CudaError e, const char *driver) {
+    if (is_told(e)) return;
+    const Place *at = place_of_call();
+    if (at->is_used) return;
+    int code = driver ? driver_code(e) : (int)e;
+    const char *name = driver ? driver_error_name(code) : error_name(code);
+    report_unread(code, call_thread(), at,
+                  "%s failed with %s (%s)%s%s, and the program does not look at the error",
+                  driver ? driver : thread.name, name ? name : "an unknown error", error_text(code),
+                  thread.why[0] ? ": " : "", thread.why);
+}
+
 CudaError call_end(CudaError e) {
+    char name[64];
+    const char *driver = driver_call(name);
     if (thread.hindrance) e = thread.hindrance;
-    if (e) thread.last = e;
+    else if (e) note_error(e, driver);
+    if (e && driver == NULL) thread.last = e; /* the driver's functions do not set it */
+    thread.alias = NULL;
     return call_unlock(e);
+}
+
+uint32_t call_thread(void) {
+    static uint32_t numbers;
+    if (thread.number == 0) thread.number = ++numbers;
+    return thread.number;
 }
 
 const char *call_name(void) {
@@ -106,6 +173,7 @@ const char *call_name(void) {
 
 CudaError error_last(bool forget) {
     CudaError e = thread.last;
+    if (e) report_read((int)e, call_thread());
     if (forget && (runtime.fault == cudaSuccess || e != runtime.fault)) thread.last = cudaSuccess;
     return e;
 }

@@ -144,7 +144,8 @@ CudaError op_submit(Stream *handle, const Op *op) {
     if (e) return e;
     bool joins = op->kind == OP_WAIT && op->event->capture;
     if (s->capture || joins) return capture_add(s, op);
-    if (capture_forbids(s, op)) return cudaErrorStreamCaptureImplicit;
+    e = capture_implicit(s);
+    if (e) return e;
     return op_run(s, op);
 }
 
@@ -188,8 +189,9 @@ API(cudaStreamDestroy, Stream *s) {
 static CudaError synchronise(Stream *handle) {
     Stream *s = stream_of(handle);
     if (s == NULL) return cudaErrorInvalidResourceHandle;
-    if (s->capture) return capture_spoil(s), cudaErrorStreamCaptureUnsupported;
-    return stream_wait(s);
+    CudaError e = s->capture ? capture_spoil(s) : capture_implicit(s);
+    if (e == cudaSuccess) e = capture_forbids();
+    return e ? e : stream_wait(s);
 }
 
 API(cudaStreamSynchronize, Stream *s) {
@@ -200,11 +202,16 @@ API(cudaStreamQuery, Stream *s) {
     return CALL(synchronise(s));
 }
 PER_THREAD(cudaStreamQuery);
+static CudaError wait_for_all(void) {
+    CudaError e = capture_spoil_all();
+    return e ? e : stream_wait_all();
+}
+
 API(cudaDeviceSynchronize, void) {
-    return CALL(capture_any() ? cudaErrorStreamCaptureUnsupported : stream_wait_all());
+    return CALL(wait_for_all());
 }
 API_12(cudaThreadSynchronize, void) {
-    return CALL(stream_wait_all());
+    return CALL(wait_for_all());
 }
 
 static CudaError stream_facts(Stream *handle, unsigned *flags, int *priority,
@@ -264,7 +271,7 @@ PER_THREAD(cudaLaunchHostFunc);
 static CudaError call_back(Stream *handle, CudaStreamCallback fn, void *user) {
     Stream *s = stream_of(handle);
     if (s == NULL) return cudaErrorInvalidResourceHandle;
-    if (s->capture) return cudaErrorStreamCaptureUnsupported;
+    if (s->capture) return capture_spoil(s);
     print_flush();
     fn(handle, runtime.fault, user);
     return cudaSuccess;
@@ -333,7 +340,9 @@ PER_THREAD(cudaStreamWaitEvent);
 
 static CudaError event_wait(Event *e) {
     if (!event_is(e)) return cudaErrorInvalidResourceHandle;
-    if (e->capture) return cudaErrorCapturedEvent;
+    if (e->capture) return capture_spoil_event(e);
+    CudaError forbidden = capture_forbids();
+    if (forbidden) return forbidden;
     print_flush();
     if (e->recorded) later(&runtime.host_ns, e->ns);
     return runtime.fault;

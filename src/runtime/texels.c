@@ -28,6 +28,27 @@ static size_t texel_bytes(const CudaChannelDesc *d) {
                                                                            : 0;
 }
 
+/* Texels that an array of this kind has at most, as an H200's driver (580, CUDA 13.0) refused
+** more. */
+static CudaExtent most_texels(CudaExtent e, unsigned flags) {
+    enum { LINE = 131072, LAYER = 32768, LAYERS = 2048, BOX = 16384, HIGH = 65536 };
+    bool is_slices = flags & (cudaArrayLayered | cudaArrayCubemap);
+    if (is_slices) return (CudaExtent){LAYER, LAYER, LAYERS};
+    if (e.depth) return (CudaExtent){BOX, BOX, SIZE_MAX};
+    if (flags & cudaArrayTextureGather) return (CudaExtent){LAYER, LAYER, 0};
+    if (e.height == 0 && flags & cudaArraySurfaceLoadStore) return (CudaExtent){LAYER, 0, 0};
+    return (CudaExtent){LINE, HIGH, 0};
+}
+
+static CudaError check_size(CudaExtent e, unsigned flags) {
+    CudaExtent most = most_texels(e, flags);
+    if (e.width <= most.width && e.height <= most.height && e.depth <= most.depth)
+        return cudaSuccess;
+    return failed(cudaErrorInvalidValue,
+                  "an array of %zu x %zu x %zu texels; at most %zu x %zu x %zu are allowed",
+                  e.width, e.height, e.depth, most.width, most.height, most.depth);
+}
+
 CudaError texels_new(const CudaChannelDesc *desc, CudaExtent e, unsigned flags, Texels **out) {
     const unsigned known =
         cudaArrayLayered | cudaArraySurfaceLoadStore | cudaArrayCubemap | cudaArrayTextureGather;
@@ -35,8 +56,12 @@ CudaError texels_new(const CudaChannelDesc *desc, CudaExtent e, unsigned flags, 
         return cudaErrorInvalidValue;
     bool is_slices = flags & (cudaArrayLayered | cudaArrayCubemap);
     if (e.depth && e.height == 0 && !is_slices) return cudaErrorInvalidValue;
-    if (flags & cudaArrayCubemap && (e.width != e.height || e.depth % 6))
+    if (is_slices && e.depth == 0) return cudaErrorInvalidValue;
+    if (flags & cudaArrayCubemap &&
+        (e.width != e.height || e.depth % 6 || (e.depth != 6 && !(flags & cudaArrayLayered))))
         return cudaErrorInvalidValue;
+    CudaError error = check_size(e, flags);
+    if (error) return error;
     size_t texel = texel_bytes(desc);
     if (texel == 0) return cudaErrorInvalidChannelDescriptor;
     Texels *a = gi_alloc(sizeof *a);
@@ -75,14 +100,14 @@ CudaError texels_free(Texels *a) {
 
 API(cudaMallocArray, Texels **out, const CudaChannelDesc *desc, size_t width, size_t height,
     unsigned flags) {
-    return CALL(texels_new(desc, (CudaExtent){width, height, 0}, flags, out));
+    return GUARDED(texels_new(desc, (CudaExtent){width, height, 0}, flags, out));
 }
 API(cudaMalloc3DArray, Texels **out, const CudaChannelDesc *desc, CudaExtent extent,
     unsigned flags) {
-    return CALL(texels_new(desc, extent, flags, out));
+    return GUARDED(texels_new(desc, extent, flags, out));
 }
 API(cudaFreeArray, Texels *a) {
-    return CALL(texels_free(a));
+    return GUARDED(texels_free(a));
 }
 
 static CudaError array_facts(const Texels *a, CudaChannelDesc *desc, CudaExtent *extent,

@@ -43,16 +43,35 @@ static CudaError from_array(const Texels *a, EmuTexture *t) {
     return format_of(&a->desc, t);
 }
 
+/* What an H200 takes, as its driver (580, CUDA 13.0) refused more. */
+enum {
+    ALIGNMENT = 512,
+    PITCH_UNIT = 32,
+    MOST_PITCH = 2097120,
+    MOST_WIDTH = 131072,
+    MOST_HEIGHT = 65000
+};
+static const size_t most_linear = (size_t)1 << 32; /* bytes */
+
 static CudaError from_memory(const void *p, size_t bytes, const CudaChannelDesc *d, EmuTexture *t) {
     Region *r;
     CudaError e = format_of(d, t);
     if (e) return e;
+    if ((uintptr_t)p % ALIGNMENT)
+        return failed(
+            cudaErrorInvalidValue,
+            "a texture's memory begins at a multiple of %d bytes, and this %zu behind one",
+            ALIGNMENT, (size_t)((uintptr_t)p % ALIGNMENT));
     t->data = memory_bytes((uint64_t)(uintptr_t)p, bytes, "describes", &r);
     t->size[1] = t->size[2] = 1;
     return t->data && r ? cudaSuccess : cudaErrorInvalidValue;
 }
 
 static CudaError from_linear(const CudaResourceDesc *r, EmuTexture *t) {
+    if (r->linear.bytes > most_linear)
+        return failed(cudaErrorInvalidValue,
+                      "%zu bytes of linear memory; a texture has at most %zu", r->linear.bytes,
+                      most_linear);
     CudaError e = from_memory(r->linear.pointer, r->linear.bytes, &r->linear.desc, t);
     const CudaChannelDesc *d = &r->linear.desc;
     int texel = (d->x + d->y + d->z + d->w) / 8;
@@ -62,12 +81,27 @@ static CudaError from_linear(const CudaResourceDesc *r, EmuTexture *t) {
     return e;
 }
 
+static CudaError check_rows(const CudaResourceDesc *r) {
+    size_t pitch = r->pitch.pitch, width = r->pitch.width, height = r->pitch.height;
+    if (pitch % PITCH_UNIT || pitch > MOST_PITCH)
+        return failed(cudaErrorInvalidValue,
+                      "a pitch of %zu bytes; a texture's is a multiple of %d, at most %d", pitch,
+                      PITCH_UNIT, MOST_PITCH);
+    if (width > MOST_WIDTH || height > MOST_HEIGHT)
+        return failed(cudaErrorInvalidValue,
+                      "%zu x %zu texels in memory; a texture has at most %d x %d", width, height,
+                      MOST_WIDTH, MOST_HEIGHT);
+    return cudaSuccess;
+}
+
 static CudaError from_rows(const CudaResourceDesc *r, EmuTexture *t) {
     const CudaChannelDesc *d = &r->pitch.desc;
     size_t row = r->pitch.width * (size_t)(d->x + d->y + d->z + d->w) / 8;
     size_t height = r->pitch.height;
     if (height == 0 || r->pitch.pitch < row) return cudaErrorInvalidValue;
-    CudaError e = from_memory(r->pitch.pointer, (height - 1) * r->pitch.pitch + row, d, t);
+    CudaError e = check_rows(r);
+    if (e) return e;
+    e = from_memory(r->pitch.pointer, (height - 1) * r->pitch.pitch + row, d, t);
     t->kind = EMU_TEX_ARRAY;
     t->dims = 2;
     t->size[0] = (int64_t)r->pitch.width;
@@ -183,13 +217,13 @@ void surfaces_wrote(void) {
 
 API(cudaCreateTextureObject, uint64_t *out, const CudaResourceDesc *r, const CudaTextureDesc *d,
     const CudaResourceViewDesc *view) {
-    return CALL(texture_new(out, r, d, view));
+    return GUARDED(texture_new(out, r, d, view));
 }
 API(cudaDestroyTextureObject, uint64_t handle) {
     return CALL(object_free(handle, false));
 }
 API(cudaCreateSurfaceObject, uint64_t *out, const CudaResourceDesc *r) {
-    return CALL(surface_new(out, r));
+    return GUARDED(surface_new(out, r));
 }
 API(cudaDestroySurfaceObject, uint64_t handle) {
     return CALL(object_free(handle, true));

@@ -132,6 +132,35 @@ right driver 0 -L"$(dirname "$(command -v nvcc)")/../lib64/stubs" -lcuda
 runs "a wait for what comes later" 4 --quiet -- ./driver wait
 like "is told" "cuStreamWaitValue32 waits for a value that is not there yet .7 is." "$(cat err)"
 
+# Errors that a program does not look at: one finding for each marked line, and for no other.
+build unread -g
+runs "calls that fail and nobody looks" 1 --quiet --json unread.json -- ./unread bug
+is "are told, each at its line" "$(grep -n '// BUG' "$TOP/tests/programs/unread.cu" | cut -d: -f1 | sort -n)" \
+  "$(grep -o 'unread.cu line [0-9]*, in' err | grep -o '[0-9]*' | sort -n)"
+like "by the call's name, the error's and the reason" \
+  "cudaLaunchKernel failed with cudaErrorInvalidConfiguration .*a block of 2048 x 1 x 1 threads; .*kernel set\(float\*\), and the program does not look" "$(cat err)"
+like "as often as they happen" '"count": 3' "$(cat unread.json)"
+like "with their lines for programs, too" '"kind": "api_error"' "$(cat unread.json)"
+runs "unless they are not asked for" 1 --quiet --api-errors no -- ./unread bug
+is "but for copies out of bounds" 1 "$(grep -c unread.cu err)"
+misused "yes or no" "must be yes or no" "$GILUA" run --api-errors some -- ./unread bug
+runs "what a program looks at is its own affair" 0 --quiet -- ./unread fix
+is "and not told" "" "$(cat err)"
+runs "a program that ends without its exit functions" 1 --quiet -- ./unread dies
+like "has them told as well" "grid of 0 x 1 x 1 blocks" "$(cat err)"
+runs "after a fault" 1 --quiet --check leaks -- ./unread fault
+is "nothing is told but the fault" 1 "$(grep -c 'gilua:' err)"
+strip unread
+runs "without symbols" 1 --quiet -- ./unread bug
+like "addresses say where" "look at the error; at 0x[0-9a-f]+ of the program" "$(cat err)"
+
+build limits
+runs "what a GPU refuses" 0 --quiet -- ./limits
+is "is refused as there" "" "$(grep -v ': right$' out)"
+ok "$([ "$(grep -c ': right$' out)" = 27 ]; echo $?)" "all of it" "$(cat out)"
+runs "a stack that the program has lowered" 1 --quiet -- ./limits deep
+like "is too small" "stack overflow: call of .*deep.* and there are 512 .cudaLimitStackSize" "$(cat err)"
+
 # However a program ends, what ran is told of.
 build ends
 for how in "plain 0" "exit 5" "_exit 6" "abort 134" "crash 139"; do

@@ -54,6 +54,11 @@ local function check_use(text)
   return nil, ("must be one of %s"):format(table.concat(recorded.USES, ", "))
 end
 
+local function check_yes(text)
+  if text == "yes" or text == "no" then return true end
+  return nil, "must be yes or no"
+end
+
 local OF_RECORDINGS = {
   { name = "inject", type = "flag",
     doc = "on this machine's GPU, as the program is: it need not be rebuilt; so it is by itself "
@@ -82,6 +87,8 @@ local function options(command)
       doc = "cores for one launch: all there are, if it is not named" },
     { name = "patience", type = "integer", min = 0, default = 60,
       doc = "seconds after which a kernel that still runs is named; 0: never" },
+    { name = "api-errors", type = "string", default = "yes", check = check_yes,
+      doc = "yes or no: tell calls that fail and whose error the program does not look at" },
     { name = "json", type = "string", doc = "the file for the findings and the table, as JSON" },
     { name = "gpu", default = "h200", doc = "which GPU it is" },
     positional = {},
@@ -252,6 +259,7 @@ local function run(o)
     env = programhost.environment(folder.path, found) }
   if not status then fail("%s", signal) end
   local all = programrun.read(folder.path)
+  for _, line in ipairs(programrun.untold(all)) do printable.complain(line) end
   if all.processes == 0 and #found.needed > 0 and programhost.wants_runtime(found) then
     io.stderr:write "gilua: the program called nothing of CUDA\n"
   elseif all.processes > 0 and not o.quiet then

@@ -53,7 +53,7 @@ function M.write_config(folder, o, model)
   local checks = o.checks or {}
   -- Which bytes were written is no part of what launches are compared by.
   local lines = { "gpu " .. model.name, "repeats.skip " .. (checks.uninit and 0 or 1),
-    ("patience %d"):format(o.patience or 0) }
+    ("patience %d"):format(o.patience or 0), "api-errors " .. (o["api-errors"] == "no" and 0 or 1) }
   for _, field in ipairs(settings.keys(model)) do
     if field ~= "name" then
       lines[#lines + 1] = ("model.%s %.17g"):format(field, model[field])

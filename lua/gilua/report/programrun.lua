@@ -10,7 +10,7 @@ local M = {}
 
 local MAGIC = "gilua run 1"
 local HEADER = "<c16 I4I4I4I4 I8I8I8I8I8I8I8I8 ddd I8 i4i4 c1000"
-local FINDING = "<c32 c1000 c256 i4i4 I4I4I4 I4I4I4 I8"
+local FINDING = "<c32 c1000 c256 i4i4 I4I4I4 I4I4I4 i4I4 I8"
 local KERNEL = "<c1000 I8I8 dd I8I8I8I8 ddddd I8I8"
 local MOST_FINDINGS = 256
 
@@ -29,7 +29,7 @@ local HEADER_NAMES = "magic kernel_bytes finding_bytes n_kernels n_findings find
   .. "allocations peak_bytes left_allocations left_bytes to_device_bytes to_host_bytes "
   .. "on_device_bytes device_ns skipped_ns capped_ns capped ended refused refusal"
 local FINDING_NAMES = "kind text kernel line ptx_line block_x block_y block_z thread_x thread_y "
-  .. "thread_z count"
+  .. "thread_z error thread_number count"
 local KERNEL_NAMES = "name launches skipped ticks ns warp_instructions lane_instructions "
   .. "global_bytes blocks occupancy issue latency memory seconds registers shared_bytes"
 
@@ -89,7 +89,9 @@ function M.read(folder)
       all.peak_bytes = math.max(all.peak_bytes, r.peak_bytes)
       if r.ended == 0 then all.cut = all.cut + 1 end
       if r.refused ~= 0 then all.refusal = r.refusal end
-      for _, finding in ipairs(r.findings) do all.findings[#all.findings + 1] = finding end
+      for _, finding in ipairs(r.findings) do
+        if finding.count > 0 then all.findings[#all.findings + 1] = finding end
+      end
       for _, k in ipairs(r.kernels) do add_kernel(all, k) end
     end
   end
@@ -154,7 +156,8 @@ local function plural(n, one, many)
 end
 
 -- What a GPU's specification leaves open and GPUs do: told of, and no reason to fail.
-local WARNINGS = { undefined_shuffle = true, lanes_left = true, benign_race = true }
+local WARNINGS = { undefined_shuffle = true, lanes_left = true, benign_race = true,
+  different_barriers = true }
 
 --- How often something was found, and at how many places; warnings apart.
 ---@param all table of M.read
@@ -171,6 +174,18 @@ function M.counts(all)
     end
   end
   return n, places, warnings
+end
+
+--- What no process told: errors of calls that were not read when it ended without its exit
+--- functions.
+---@param all table of M.read
+---@return string[]
+function M.untold(all)
+  local out = {}
+  for _, f in ipairs(all.findings) do
+    if f.error ~= 0 then out[#out + 1] = f.text end
+  end
+  return out
 end
 
 --- The table and what is to be said beside it, line by line.

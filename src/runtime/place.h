@@ -1,0 +1,20 @@
+/* place.h - where in the program the call stands that runs now: its source line from the program's
+** own debug information, else its function and the distance from its beginning, else the address
+** in its file. */
+#ifndef GILUA_RUNTIME_PLACE_H
+#define GILUA_RUNTIME_PLACE_H
+
+#include <stdbool.h>
+
+typedef struct Place {
+    char text[300]; /* "a.cu line 14, in main" */
+    int line;       /* 0: unknown */
+    bool is_used;   /* the program looks at what the call returns, or keeps it (used.h) */
+} Place;
+
+/* Valid until the next call. Skips CUDA's own inline functions and the stand-ins of kernels. */
+const Place *place_of_call(void);
+/* The call launches this kernel: lines of its definition, inlined there, are not the call's. */
+void place_launches(const void *kernel);
+
+#endif
