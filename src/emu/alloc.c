@@ -6,6 +6,7 @@
 ** until QUARANTINE others have been freed, so that whoever still uses it is told whose it was. All
 ** of this depends on the calls alone: equal programs have equal addresses.
 */
+#include "emu/undefined.h"
 #include "emu/core.h"
 
 #include <stdio.h>
@@ -414,23 +415,105 @@ void alloc_written(Emu *e) {
     for (int i = 0; i < e->n_list; i++) take_back(&e->alloc[e->list[i]]);
 }
 
+static bool is_alone(const Emu *e, const Alloc *a) {
+    for (int i = 0; i < e->n_list; i++) {
+        const Alloc *b = &e->alloc[e->list[i]];
+        if (b == a || b->is_hidden) continue;
+        if (b->data < a->data + a->size && a->data < b->data + b->size) return false;
+    }
+    return true;
+}
+
 void emu_unwritten(Emu *e, uint64_t address) {
     Alloc *a = alloc_of(e, address);
     if (a == NULL) return;
     take_back(a);
-    for (int i = 0; i < e->n_list; i++) {
-        const Alloc *b = &e->alloc[e->list[i]];
-        if (b == a || b->is_hidden) continue;
-        if (b->data < a->data + a->size && a->data < b->data + b->size) return;
+    a->widest = 0;
+    a->unwritten = is_alone(e, a);
+}
+
+static size_t map_bytes(const Alloc *a) {
+    return (size_t)a->size / 8 + 1;
+}
+
+void alloc_define(Emu *e, Alloc *a, uint64_t at, bool is_defined) {
+    uint8_t bit = (uint8_t)(1u << at % 8);
+    if (!a->unwritten) { /* all of it is defined so far */
+        if (is_defined || !is_alone(e, a)) return;
+        a->written = gi_alloc(map_bytes(a));
+        memset(a->written, 0xff, map_bytes(a));
+        a->unwritten = a->watched = true;
     }
-    a->unwritten = true;
+    if (a->written == NULL) a->written = gi_alloc(map_bytes(a));
+    if (is_defined) a->written[at / 8] |= bit;
+    else a->written[at / 8] &= (uint8_t)~bit;
+}
+
+static bool is_defined(const Alloc *a, uint64_t at) {
+    return a->written && a->written[at / 8] >> at % 8 & 1;
+}
+
+/* Bytes up to a place where a number begins that is larger than the room left before it; there are
+** such numbers in this allocation. */
+static bool is_padding(const Alloc *a, uint64_t from, uint64_t to) {
+    for (unsigned size = 2; size <= a->widest; size *= 2)
+        if (from > 0 && to % size == 0 && to - from < size) return true;
+    return false;
+}
+
+bool alloc_pads(const Alloc *a, uint64_t at) {
+    uint64_t from = at, to = at;
+    while (from > 0 && at - from < 16 && !is_defined(a, from - 1)) from--;
+    while (to < a->size && to - at < 16 && !is_defined(a, to)) to++;
+    return is_padding(a, from, to);
+}
+
+/* Undefined bytes from `at` on of one origin, to a place before `last`. */
+static uint64_t run_end(const Emu *e, const Alloc *a, uint64_t at, uint64_t last, uint32_t *origin) {
+    uint64_t to = at;
+    *origin = origin_kept(e, a->address + at);
+    while (to < last && !is_defined(a, to) && origin_kept(e, a->address + to) == *origin) to++;
+    return to;
+}
+
+bool alloc_undefined(const Emu *e, uint64_t from, uint64_t end, EmuUndefined *out) {
+    const Alloc *a = alloc_of(e, from);
+    if (a == NULL || !a->unwritten) return false;
+    uint64_t at = from - a->address, last = end - a->address;
+    if (last > a->size) last = a->size;
+    while (at < last) {
+        if (a->written && at % 8 == 0 && a->written[at / 8] == 0xff) at += 8;
+        else if (is_defined(a, at)) at++;
+        else {
+            uint32_t origin;
+            uint64_t to = run_end(e, a, at, last, &origin);
+            *out = (EmuUndefined){.at = at, .n_bytes = to - at};
+            if (!(origin ? origin_pads(e, origin) : alloc_pads(a, at))) return true;
+            at = to;
+        }
+    }
+    return false;
+}
+
+void emu_copied(Emu *e, uint64_t to, uint64_t from, size_t n_bytes) {
+    const Alloc *source = alloc_of(e, from);
+    Alloc *target = alloc_of(e, to);
+    if (source == NULL || target == NULL || !source->unwritten) return;
+    if (target->widest < source->widest) target->widest = source->widest;
+    uint64_t a = from - source->address, b = to - target->address;
+    for (size_t i = 0; i < n_bytes && a + i < source->size && b + i < target->size; i++) {
+        if (is_defined(source, a + i)) continue;
+        uint32_t origin = origin_kept(e, from + i);
+        alloc_define(e, target, b + i, false);
+        if (origin) origin_keep(e, to + i, origin);
+    }
 }
 
 void emu_wrote(Emu *e, uint64_t address, size_t n_bytes) {
     Alloc *a = alloc_of(e, address);
     if (a == NULL || !a->unwritten) return;
     uint64_t at = address - a->address, end = at + n_bytes < a->size ? at + n_bytes : a->size;
-    if (a->written == NULL) a->written = gi_alloc((size_t)a->size / 8 + 1);
+    if (a->written == NULL) a->written = gi_alloc(map_bytes(a));
     for (; at < end; at++) {
         if (at % 8 == 0 && end - at >= 8) { /* whole bytes of the map */
             memset(a->written + at / 8, 0xff, (size_t)((end - at) / 8));

@@ -5,6 +5,7 @@
 ** may on a GPU. What a lane that ends has not waited for is nobody's.
 */
 #include "emu/decode.h"
+#include "emu/undefined.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@ typedef struct Copy {
     uint32_t group; /* of the lane's */
     uint64_t to;    /* in shared memory */
     uint8_t data[16];
+    uint32_t undefined, origin; /* bytes of data, a bit each; see undefined.h */
 } Copy;
 
 struct Copies {
@@ -52,12 +54,15 @@ static bool issue(Machine *m, Warp *w, const Ins *in, int lane, uint64_t to, uin
     CopyForm f;
     memcpy(&f, &in->imm, sizeof f);
     Copies *c = copies_of(w);
-    Copy copy = {(uint8_t)lane, f.bytes, c->committed[lane], to, {0}};
+    Copy copy = {(uint8_t)lane, f.bytes, c->committed[lane], to, {0}, 0, ORIGIN_NONE};
     Access read = {m, w, in, lane, PTX_GLOBAL, from, f.bytes, false, 0};
     Access write = {m, w, in, lane, PTX_SHARED, to, f.bytes, true, 0};
     if (!mem_may_write(write)) return false;
+    m->undefined.bytes = 0;
     if (counts && !mem_read(read, copy.data)) return false;
     if (counts < f.bytes) memset(copy.data + counts, 0, f.bytes - counts);
+    copy.undefined = m->undefined.bytes & ((1u << counts) - 1);
+    copy.origin = m->undefined.origin;
     gi_grow(c->at, c->n, c->cap);
     c->at[c->n++] = copy;
     return true;
@@ -116,7 +121,11 @@ static bool do_wait(Machine *m, Warp *w, const Ins *in) {
         Access write = {m, w, in, copy->lane, PTX_SHARED, copy->to, copy->bytes, true, 0};
         waited = true;
         w->moved = true;
-        if (!mem_write(write, copy->data) && m->ended) return false;
+        bool wrote = mem_write(write, copy->data);
+        if (!wrote && m->ended) return false;
+        if (wrote && copy->undefined)
+            shadow_define(m, w, copy->lane, PTX_SHARED, copy->to, copy->bytes, copy->undefined,
+                          copy->origin);
     }
     c->n = kept;
     if (waited) w->clock += m->cost.miss_l2;

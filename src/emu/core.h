@@ -206,10 +206,13 @@ struct Code {
     int n_ins, cap_ins;
     InsPlace *place;
     uint32_t file_bytes; /* registers, then pool */
+    uint32_t reg32, reg64, pool_first; /* where rows of 32 and 64 bits, and the pool, begin */
     struct CodeRange {
         uint32_t offset, bytes;
     } * clear; /* rows of all ones before a run: registers that may be read unwritten */
     int n_clear, cap_clear;
+    uint32_t *unset; /* rows of registers that may be read before they are written */
+    int n_unset, cap_unset;
     PoolRow *pool; /* first the n_moving rows that differ between the warps of a launch */
     int n_pool, cap_pool, n_moving;
     MemForm *mem;
@@ -260,6 +263,7 @@ typedef struct Alloc {
     uint8_t reach;  /* EmuReach: what this launch did with it; several threads set it */
     bool unwritten;   /* nobody has written to it, but where `written` has a bit for the byte */
     uint8_t *written; /* NULL: nowhere */
+    uint8_t widest;   /* bytes of the largest number that a thread stored here: see is_padding */
     Cells *cells;     /* races: its first byte is byte cells_at of them; NULL: not asked for */
     uint64_t cells_at;
 } Alloc;
@@ -306,6 +310,7 @@ struct Emu {
     TexSlot *tex;
     int n_tex, cap_tex;
     struct ViewKept *kept; /* view.h; NULL: nothing yet */
+    struct Origins *origins; /* origins.c; NULL: nothing yet */
     int vectors; /* VECTORS_… */
     bool plain; /* tests: slow operations lane by lane, see rows.h */
     uint64_t batch; /* tests: warp instructions of a batch, see threads.c; 0: as it thinks best */
@@ -372,6 +377,7 @@ typedef struct Frame {
     int caller;  /* frame */
     int call;    /* CallForm index in the caller */
     uint32_t local_base, local_top;
+    struct FrameBits *bits; /* undefined.h; NULL: not followed */
 } Frame;
 
 typedef enum WarpState { WARP_READY, WARP_WAITING, WARP_DONE } WarpState;
@@ -512,6 +518,10 @@ struct Machine {
     unsigned polls;
     double begun; /* processor time when the launch began */
     Shadow *shadow;
+    bool follows; /* undefined values: undefined.h */
+    struct {
+        uint32_t bytes, origin; /* a bit for each undefined byte */
+    } undefined;                /* … that the last access to memory found */
     View *view; /* NULL: the launch has memory for itself */
     Team *team; /* NULL: one thread */
     Cost cost;
@@ -541,6 +551,10 @@ bool fault_access(Machine *m, Warp *w, const Ins *in, int lane, EmuStatus status
 /* A warning: told once for each instruction, with the place where it was first, and counted. */
 void fault_note(Machine *m, const Warp *w, const Ins *in, int lane, EmuWarning kind,
                 const char *fmt, ...) GI_PRINTF(6, 7);
+/* Fills in a finding, but for its kind and count; adds one that is whole to the warnings. */
+void fault_describe(const Machine *m, const Warp *w, const Ins *in, int lane, const char *fmt,
+                    va_list args, EmuFinding *out);
+void fault_add(EmuResult *r, const EmuFinding *f);
 /* Before the two above, where it takes time to put what happens into words: true where that was
 ** told already, and is counted. */
 bool fault_is_known(Machine *m, const Warp *w, const Ins *in, EmuStatus status);
@@ -592,6 +606,10 @@ static inline uint64_t block_number(const Machine *m) {
     return b[0] + (uint64_t)g[0] * (b[1] + (uint64_t)g[1] * b[2]);
 }
 
+/* A thread stores a number of so many bytes. */
+static inline void alloc_stored(Alloc *a, uint8_t size) {
+    if (a->widest < size) a->widest = size;
+}
 /* alloc.c. The allocation that has an address, or NULL: it may end before. */
 Alloc *alloc_in_window(const Emu *e, uint64_t address);
 static inline Alloc *alloc_of(const Emu *e, uint64_t address) {
@@ -620,6 +638,12 @@ void alloc_end(Emu *e, uint64_t address);
 bool alloc_release(Emu *e, uint64_t address, const char *who, gi_err *err);
 void allocs_free(Emu *e);
 void alloc_written(Emu *e); /* nobody is known not to have written anywhere */
+/* Marks a byte as defined or not; one of an allocation that shares no bytes with others. */
+void alloc_define(Emu *e, Alloc *a, uint64_t at, bool is_defined);
+/* Are the undefined bytes around one what looks like the padding of a struct? */
+bool alloc_pads(const Alloc *a, uint64_t at);
+/* The first bytes from `from` to `end` that are undefined, and no padding; false: none. */
+bool alloc_undefined(const Emu *e, uint64_t from, uint64_t end, EmuUndefined *out);
 /* Host bytes of one lane's atomic access, checked; NULL after a fault: Machine.ended says whether to
 ** stop. Not for local memory. The caller has mem_look_at look at it before it writes. */
 uint8_t *mem_atomic(Access *a);
@@ -638,7 +662,7 @@ void mem_describe_at(Machine *m, PtxSpace space, uint64_t address, char *out, si
 bool mem_slow(Machine *m, Warp *w, const Ins *in, const MemForm *f, const uint64_t *at);
 /* Is there nothing to tell of a warp's access to shared memory, or to a watched allocation (else
 ** NULL)? at: offsets from `data` that are fine. Else mem_slow is to look at it. */
-bool mem_fits(Machine *m, Warp *w, const Ins *in, const MemForm *f, const Alloc *alloc,
+bool mem_fits(Machine *m, Warp *w, const Ins *in, const MemForm *f, Alloc *alloc,
               const uint8_t *data, const uint64_t *at);
 /* A load in a number: where from, then what, of two of the lanes; and the first one's address. */
 uint64_t mem_first(const Warp *w, const MemForm *f);

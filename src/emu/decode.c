@@ -146,7 +146,7 @@ bool any_register(Decoder *d, const PtxOperand *op, uint32_t *out, int *bits) {
     *bits = cls == 0 ? 1 : cls == 2 ? 64 : size <= 2 ? 16 : 32;
     if (d->alias[op->reg]) *out = d->alias[op->reg];
     else if (slot < 0) *out = cls == 0 ? d->trash_p : cls == 2 ? d->trash64 : d->trash32;
-    else if (cls == 0) *out = (uint32_t)slot * 4;
+    else if (cls == 0) *out = FIRST_PREDICATE + (uint32_t)slot * 4;
     else if (cls == 1) *out = d->reg32 + (uint32_t)slot * ROW32;
     else *out = d->reg64 + (uint32_t)slot * ROW64;
     return true;
@@ -522,7 +522,7 @@ uint32_t decode_align(uint32_t x, uint32_t unit) {
 
 static void lay_out_registers(Decoder *d) {
     const int *slots = d->live->slots;
-    uint32_t at = (uint32_t)slots[0] * 4;
+    uint32_t at = FIRST_PREDICATE + (uint32_t)slots[0] * 4;
     for (int k = 0; k < 4; k++, at += 4) d->tmp_p[k] = at;
     d->trash_p = at;
     d->reg32 = decode_align(at + 4, 64);
@@ -534,6 +534,9 @@ static void lay_out_registers(Decoder *d) {
     for (int k = 0; k < 4; k++, at += ROW64) d->tmp64[k] = at;
     d->trash64 = at;
     d->pool_first = d->pool_next = at + ROW64;
+    d->code->reg32 = d->reg32;
+    d->code->reg64 = d->reg64;
+    d->code->pool_first = d->pool_first;
 }
 
 static void clear_range(Code *code, uint32_t offset, uint32_t bytes) {
@@ -558,11 +561,17 @@ static void find_clears(Decoder *d) {
         int slot = d->live->slot[r], c = d->live->class_of[r];
         if (slot >= 0 && c < 3 && !d->is_local[r] && !d->is_once[r]) keep[c][slot] = 1;
     }
-    const uint32_t base[3] = {0, d->reg32, d->reg64}, size[3] = {4, ROW32, ROW64};
+    const uint32_t base[3] = {FIRST_PREDICATE, d->reg32, d->reg64}, size[3] = {4, ROW32, ROW64};
     for (int c = 0; c < 3; c++) {
         for (int s = 0; s < slots[c]; s++)
             if (keep[c][s]) clear_range(d->code, base[c] + (uint32_t)s * size[c], size[c]);
         free(keep[c]);
+    }
+    for (int r = 0; r < d->func->n_regs; r++) {
+        int slot = d->live->slot[r], c = d->live->class_of[r];
+        if (slot < 0 || c > 2 || !d->live->unset[r]) continue;
+        gi_grow(d->code->unset, d->code->n_unset, d->code->cap_unset);
+        d->code->unset[d->code->n_unset++] = base[c] + (uint32_t)slot * size[c];
     }
 }
 
@@ -757,6 +766,7 @@ void code_free(Code *c) {
     free(c->result_size);
     free(c->block);
     free(c->clear);
+    free(c->unset);
     free(c->refused);
     memset(c, 0, sizeof *c);
 }

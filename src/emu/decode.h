@@ -23,6 +23,8 @@ typedef struct Array { /* in the function's stack frame, or in shared memory; se
     bool is_depot; /* all arrays together: the address that theirs are made from */
 } Array;
 
+enum { FIRST_PREDICATE = 4 }; /* offset 0 is no register's: an operand that there is not */
+
 enum {
     MOST_COPIES = 4,   /* that a loaded value is followed through, */
     MOST_READERS = 256 /* and instructions that are looked at for a compare-and-swap of it */

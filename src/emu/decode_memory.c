@@ -1,6 +1,7 @@
 /* decode_memory.c - loads, stores and atomics. */
 #include "emu/atoms.h"
 #include "emu/decode.h"
+#include "emu/undefined.h"
 #include "emu/lanes.h"
 #include "emu/num.h"
 
@@ -481,6 +482,7 @@ bool atom_by_lanes(Machine *m, Warp *w, const Ins *in) {
     if (m->shadow) shadow_step(m);
     for (uint32_t left = w->active; left; left &= left - 1) {
         int i = __builtin_ctz(left);
+        m->undefined.bytes = 0;
         Access a = {m, w, in, i, (PtxSpace)f.space, at[i], f.size, true, f.order};
         uint8_t *p = mem_atomic(&a);
         if (m->ended) return false;
@@ -494,6 +496,7 @@ bool atom_by_lanes(Machine *m, Warp *w, const Ins *in) {
         uint64_t now = atom_value((AtomOp)f.op, (PtxType)f.type, old, b, c, shared);
         if (!mem_look_at(&a, p, &now)) return false;
         memcpy(p, &now, f.size);
+        if (m->follows) undefined_atomic(m, w, in, i, at[i]);
         if (now != old) w->moved = true;
         w->beyond |= !shared && f.is_read;
         seen = (seen ^ at[i] ^ old) * 0xd6e8feb86659fd93u;

@@ -75,7 +75,8 @@ typedef enum EmuWarning {
     EMU_WARN_BENIGN_RACE,   /* a race of which nothing can come */
     EMU_WARN_LOCAL_OVERRUN, /* an access meant for a local array, beside it */
     EMU_WARN_SHARED_OVERRUN, /* … for a shared one */
-    EMU_WARN_BARRIERS       /* warps of a block meet at different __syncthreads() */
+    EMU_WARN_BARRIERS,      /* warps of a block meet at different __syncthreads() */
+    EMU_WARN_UNDEFINED      /* a value that is undefined otherwise, and matters */
 } EmuWarning;
 
 const char *emu_warning_name(EmuWarning w); /* "uninitialised_read" … */
@@ -202,6 +203,17 @@ uint64_t emu_heap_moves(const Emu *e);
 void emu_unwritten(Emu *e, uint64_t address);
 void emu_written(Emu *e, uint64_t address);
 void emu_wrote(Emu *e, uint64_t address, size_t n_bytes);
+/* The same of a copy, after emu_wrote: what nobody wrote at one place nobody has written at the
+** other. */
+void emu_copied(Emu *e, uint64_t to, uint64_t from, size_t n_bytes);
+
+typedef struct EmuUndefined {
+    uint64_t at, n_bytes;  /* offset in its allocation, length */
+    EmuFinding finding;    /* where a kernel left it so; kind NULL: nobody wrote it */
+} EmuUndefined;
+/* The first bytes of a piece of memory that are undefined, as no padding of structs is, and have not
+** been told. `how`: what becomes of them. False: none. */
+bool emu_undefined(Emu *e, uint64_t address, size_t n_bytes, const char *how, EmuUndefined *out);
 
 /* Textures. */
 typedef enum EmuTexKind { EMU_TEX_LINEAR, EMU_TEX_ARRAY } EmuTexKind;
@@ -311,7 +323,10 @@ typedef struct EmuLaunch {
     uint64_t budget;           /* warp instructions before EMU_TIMEOUT; 0: EMU_BUDGET */
     double timeout_s;          /* processor time before EMU_TIMEOUT, which then depends on the
                                   machine, as no other answer does; 0: none */
-    bool count_uninitialised;  /* warn of reads of bytes never written (slower) */
+    bool count_uninitialised;  /* warn of reads of bytes never written whose values matter (slower):
+                                  they decide a branch or an address, or the host reads them */
+    bool host_tells;           /* … which emu_undefined is asked for; else it reads, after the
+                                  launch, all that the launch left undefined */
     EmuRaces check_races;      /* in which memory (slower) */
     bool refuse_benign_races;  /* they are EMU_RACE too, not a warning */
     bool meets;                /* which of its pointers lead to one byte is wanted: needs

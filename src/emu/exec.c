@@ -13,6 +13,7 @@
 #include "emu/lanes.h"
 #include "emu/lines.h"
 #include "emu/ops.h"
+#include "emu/undefined.h"
 
 #ifndef EMU_VARIANT
 #define EMU_VARIANT exec_base
@@ -158,15 +159,15 @@ static inline bool same_lanes(const void *a, const void *b) {
         NEXT;                                                                           \
     }
 
-#define NEXT                 \
-    do {                     \
-        in++;                \
-        goto *label[in->op]; \
+#define NEXT              \
+    do {                  \
+        in++;             \
+        goto *go[in->op]; \
     } while (0)
 #define JUMP(index)                    \
     do {                               \
         in = code + (index);           \
-        goto *label[in->op];           \
+        goto *go[in->op];              \
     } while (0)
 /* Ends the turn where the warp can do no more. */
 #define STOP_OR(what)             \
@@ -192,12 +193,24 @@ Stop EMU_VARIANT(Machine *m, Warp *w) {
         EMU_OPS(OP)
 #undef OP
     };
+    static const void *const follow[] = {
+#define OP(name) &&L_FOLLOW,
+        EMU_OPS(OP)
+#undef OP
+    };
+    const void *const *const go = m->follows ? follow : label;
     const Ins *code, *in;
     uint8_t *file;
     bool full;
 
     RESUME;
 
+L_FOLLOW: { /* undefined values, before each instruction */
+    int op = undefined_step(m, w, in);
+    if (op != STEP_DONE) goto *label[op];
+    if (m->ended) return STOP_FAULT;
+    NEXT;
+}
     /* Control. A basic block begins: paths that meet here, fuel, counts. */
 L_BLOCK: {
     int here = (int)(in - code);

@@ -30,8 +30,8 @@ static void add_place(const Machine *m, const Warp *w, const InsPlace *at, char 
 }
 
 /* What happened at an instruction, in a sentence, and where. w and in may be NULL. */
-static void describe(const Machine *m, const Warp *w, const Ins *in, int lane, const char *fmt,
-                     va_list args, EmuFinding *out) {
+void fault_describe(const Machine *m, const Warp *w, const Ins *in, int lane, const char *fmt,
+                    va_list args, EmuFinding *out) {
     size_t cap = sizeof out->message;
     const InsPlace *at = w && in ? &w->code->place[in - w->code->ins] : NULL;
     vsnprintf(out->message, cap, fmt, args);
@@ -88,14 +88,19 @@ void fault_note(Machine *m, const Warp *w, const Ins *in, int lane, EmuWarning k
     if (f == NULL) return;
     va_list args;
     va_start(args, fmt);
-    describe(m, w, in, lane, fmt, args, f);
+    fault_describe(m, w, in, lane, fmt, args, f);
     va_end(args);
+}
+
+void fault_add(EmuResult *r, const EmuFinding *f) {
+    if (r->warnings.n < EMU_FINDINGS) r->warnings.at[r->warnings.n++] = *f;
+    else r->warnings.left_out += f->count;
 }
 
 const char *emu_warning_name(EmuWarning w) {
     static const char *const names[] = {"uninitialised_read", "undefined_shuffle", "lanes_left",
                                         "benign_race",        "local_overrun",     "shared_overrun",
-                                        "different_barriers"};
+                                        "different_barriers", "undefined_value"};
     return names[w];
 }
 
@@ -114,7 +119,7 @@ static void record(Machine *m, Warp *w, const Ins *in, int lane, EmuStatus statu
     EmuFindings *list = &m->result->faults;
     EmuFinding *f = new_finding(list, emu_status_name(status), line_of(w, in));
     if (f == NULL) return;
-    describe(m, w, in, lane, fmt, args, f);
+    fault_describe(m, w, in, lane, fmt, args, f);
     if (list->n == 1) tell_first(m, status, f);
 }
 

@@ -3,6 +3,7 @@
 #include "emu/core.h"
 #include "emu/nested.h"
 #include "emu/tex.h"
+#include "emu/undefined.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -276,6 +277,7 @@ void launch_grid(Machine *m) {
     if (m->result->occupancy > 1) m->result->occupancy = 1;
     if (machine_open(m)) {
         m->shadow = shadow_new(m);
+        m->follows = m->shadow && m->launch->count_uninitialised;
         note_constant_textures(m->emu);
         cost_begin(m, resident, spilled);
         turns_run(m);
@@ -329,8 +331,10 @@ bool emu_launch(EmuModule *mod, const EmuLaunch *launch, EmuResult *out, gi_err 
                  .serial = 1};
     uint64_t budget = launch->budget ? launch->budget : EMU_BUDGET;
     m.budget = budget < (uint64_t)1 << 62 ? (int64_t)budget : (int64_t)1 << 62;
+    origins_begin(&m);
     launch_grid(&m);
     nested_finish(&m);
+    origins_end(&m);
     out->heap_objects = m.emu->heap_objects;
     out->heap_bytes = m.emu->heap_bytes;
     if (out->nested) out->meets.is_whole = false;

@@ -2,6 +2,7 @@
 ** bounds, alignment and permission, in lane order. */
 #include "emu/bounds.h"
 #include "emu/lanes.h"
+#include "emu/undefined.h"
 #include "emu/view.h"
 
 #include <stdio.h>
@@ -267,10 +268,14 @@ static bool one_lane(Machine *m, Warp *w, const Ins *in, const MemForm *f, int l
     if (f->is_store) {
         w->moved = true;
         store_registers(w, f, lane, bytes);
-        return mem_write(a, bytes);
+        if (!mem_write(a, bytes)) return false;
+        if (m->follows) undefined_stored(m, w, f, lane, a.space, address);
+        return true;
     }
+    m->undefined.bytes = 0;
     if (!mem_read(a, bytes)) return false;
     load_registers(w, f, lane, bytes);
+    if (m->undefined.bytes) undefined_loaded(m, w, f, lane);
     return true;
 }
 
@@ -316,11 +321,12 @@ bool mem_slow(Machine *m, Warp *w, const Ins *in, const MemForm *f, const uint64
     return true;
 }
 
-bool mem_fits(Machine *m, Warp *w, const Ins *in, const MemForm *f, const Alloc *alloc,
+bool mem_fits(Machine *m, Warp *w, const Ins *in, const MemForm *f, Alloc *alloc,
               const uint8_t *data, const uint64_t *at) {
     uint8_t bytes[32];
     if (f->order & ~ORDER_CACHED) return false;
     shadow_step(m);
+    if (f->is_store && alloc) alloc_stored(alloc, f->size);
     for (uint32_t left = w->active; left; left &= left - 1) {
         int i = __builtin_ctz(left);
         uint64_t address = at[i] + (alloc ? alloc->address : 0);

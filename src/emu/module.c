@@ -1,4 +1,5 @@
 /* module.c - the virtual GPU itself, its textures, and loaded modules with their variables. */
+#include "emu/undefined.h"
 #include "emu/view.h"
 #include "emu/tex.h"
 
@@ -52,6 +53,7 @@ void emu_free(Emu *e) {
     if (e == NULL) return;
     views_forget(e);
     allocs_free(e);
+    origins_free(e);
     free(e->tex);
     free(e);
 }

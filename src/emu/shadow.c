@@ -8,6 +8,8 @@
 */
 #include "emu/shadow.h"
 
+#include "emu/undefined.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,12 +30,14 @@ typedef struct BlockShadow {
     uint8_t *shared_written; /* a bit for each byte; NULL: not asked for */
     uint32_t *local[LANES];  /* per warp: for each byte of the stack, the lanes that wrote it */
     uint32_t local_cap[LANES];
+    uint64_t serial; /* the how many-th block it is */
 } BlockShadow;
 
 struct Shadow {
     uint64_t time; /* of the running instruction */
     BlockShadow *here, **block; /* the running one; all */
     int n_blocks, cap_blocks;
+    uint64_t begun; /* blocks */
     Region *region;
     int n_regions;
     Handovers handovers;
@@ -167,6 +171,7 @@ void shadow_block(Machine *m) {
     if (b->shared) cells_clear(b->shared);
     if (b->shared_written) memset(b->shared_written, 0, m->shared_bytes / 8 + 1);
     b->runs = true;
+    b->serial = ++s->begun;
     b->number = block_number(m);
     order_begin(&b->order, (uint32_t)b->number);
     s->here = b;
@@ -208,27 +213,87 @@ void shadow_step(Machine *m) {
 
 /* --- bytes that nobody wrote --- */
 
-static void note_unwritten(const Access *a) {
-    char where[300];
-    a->m->result->uninitialised_reads++;
-    if (fault_is_noted(a->m, a->w, a->in, EMU_WARN_UNINITIALISED)) return;
-    mem_describe(a, where, sizeof where);
-    fault_note(a->m, a->w, a->in, a->lane, EMU_WARN_UNINITIALISED,
-               "read of %u byte%s that nobody wrote in %s", a->bytes, a->bytes == 1 ? "" : "s",
-               where);
+/* A byte of memory, for origins: of shared and local memory it is another one in each block. */
+static uint64_t place_of(const Shadow *s, const Warp *w, int lane, PtxSpace space,
+                         uint64_t address) {
+    if (space == PTX_SHARED)
+        return WINDOW(ID_SHARED) | (s->here->serial & 0xffff) << 24 | (address & 0xffffff);
+    if (space == PTX_LOCAL)
+        return WINDOW(ID_LOCAL) | (s->here->serial & 1023) << 30 | (uint64_t)w->index << 25 |
+               (uint64_t)lane << 20 | (address & 0xfffff);
+    return address;
 }
 
-/* Has all been written that an access reads? What it writes is from now on. written: a bit for each
-** byte from `at` on. */
-static bool is_written(const Access *a, uint8_t *written, uint64_t at) {
-    bool reads = !a->is_write || a->order & ORDER_ATOMIC, unwritten = false;
+/* May what is undefined of an access be a struct's padding? Of a thread's or a block's own memory
+** only the access itself is looked at: padding does not begin it, and ends where a number may begin
+** that is larger. */
+static bool looks_padded(const Access *a, uint32_t bytes) {
+    bool is_global = a->space == PTX_GLOBAL || a->space == PTX_GENERIC;
+    const Alloc *in = is_global ? alloc_of(a->m->emu, a->address) : NULL;
+    unsigned from = (unsigned)__builtin_ctz(bytes), to = 32 - (unsigned)__builtin_clz(bytes);
+    if (in) return alloc_pads(in, a->address - in->address + from);
+    for (unsigned size = 2; from > 0 && size <= a->bytes; size *= 2)
+        if (to % size == 0 && to - from < size) return true;
+    return false;
+}
+
+/* Sets what a read found of undefined bytes. They are of the origin that stored them, or of this
+** read, where nobody did. */
+static void find_undefined(const Access *a, uint32_t bytes) {
+    char where[300];
+    uint64_t first = a->address + (unsigned)__builtin_ctz(bytes);
+    uint32_t origin =
+        origin_kept(a->m->emu, place_of(a->m->shadow, a->w, a->lane, a->space, first));
+    if (origin == ORIGIN_NONE) {
+        mem_describe(a, where, sizeof where);
+        origin = origin_at(a->m, a->w, a->in, a->lane,
+                           EMU_WARN_UNINITIALISED | (looks_padded(a, bytes) ? ORIGIN_PADS : 0),
+                           "read of %u byte%s that nobody wrote in %s", a->bytes,
+                           a->bytes == 1 ? "" : "s", where);
+    }
+    a->m->undefined.bytes = bytes;
+    a->m->undefined.origin = origin;
+}
+
+/* The bytes that an access reads and that are undefined, a bit each. What a plain one writes is
+** defined from now on. written: a bit for each byte from `at` on. */
+static uint32_t undefined_of(const Access *a, uint8_t *written, uint64_t at) {
+    bool atomic = a->order & ORDER_ATOMIC;
+    uint32_t undefined = 0;
     uint8_t own = (uint8_t)(a->bytes >= 8 ? 255 : ((1u << a->bytes) - 1) << at % 8);
     for (unsigned k = 0; k < a->bytes; k += 8) { /* accesses are aligned: to these bits */
         uint8_t *bits = &written[(at + k) / 8];
-        unwritten |= (~*bits & own) != 0;
-        if (a->is_write) *bits |= own;
+        undefined |= (uint32_t)((~*bits & own) >> at % 8) << k;
+        if (a->is_write && !atomic) *bits |= own;
     }
-    return !(reads && unwritten);
+    return a->is_write && !atomic ? 0 : undefined;
+}
+
+void shadow_define(Machine *m, const Warp *w, int lane, PtxSpace space, uint64_t address,
+                   unsigned bytes, uint32_t undefined, uint32_t origin) {
+    BlockShadow *here = m->shadow->here;
+    uint64_t id = space == PTX_GENERIC ? address >> ID_SHIFT : 0;
+    if (id == ID_SHARED) space = PTX_SHARED, address &= OFFSET_MASK;
+    if (id == ID_LOCAL) space = PTX_LOCAL, address &= OFFSET_MASK;
+    Alloc *a = space == PTX_SHARED || space == PTX_LOCAL ? NULL : alloc_of(m->emu, address);
+    for (unsigned k = 0; k < bytes; k++, address++) {
+        bool is_defined = !(undefined >> k & 1);
+        if (space == PTX_LOCAL) {
+            uint32_t *cell = &here->local[w->index][address];
+            *cell = is_defined ? *cell | 1u << lane : *cell & ~(1u << lane);
+        } else if (space == PTX_SHARED && address < m->shared_bytes) {
+            uint8_t *bits = &here->shared_written[address / 8], bit = (uint8_t)(1u << address % 8);
+            *bits = is_defined ? *bits | bit : (uint8_t)(*bits & ~bit);
+        } else if (a) {
+            alloc_define(m->emu, a, address - a->address, is_defined);
+        }
+        if (!is_defined) origin_keep(m->emu, place_of(m->shadow, w, lane, space, address), origin);
+    }
+}
+
+uint32_t shadow_local_origin(const Machine *m, const Warp *w, int lane, uint64_t offset) {
+    if (m->shadow->here->local[w->index][offset] >> lane & 1) return ORIGIN_NONE;
+    return origin_kept(m->emu, place_of(m->shadow, w, lane, PTX_LOCAL, offset));
 }
 
 void shadow_local_frame(Machine *m, const Warp *w, uint32_t from, uint32_t to) {
@@ -272,12 +337,12 @@ bool shadow_local_fits(const Machine *m, const Warp *w, const MemForm *f, const 
 
 void shadow_local(const Access *a) {
     uint32_t *cell = a->m->shadow->here->local[a->w->index] + a->address;
-    bool unwritten = false;
+    uint32_t undefined = 0;
     for (unsigned k = 0; k < a->bytes; k++) {
         if (a->is_write) cell[k] |= 1u << a->lane;
-        else unwritten |= !(cell[k] >> a->lane & 1);
+        else undefined |= (uint32_t)!(cell[k] >> a->lane & 1) << k;
     }
-    if (unwritten && a->m->launch->count_uninitialised) note_unwritten(a);
+    if (undefined && a->m->follows) find_undefined(a, undefined);
 }
 
 /* The name that a source has for an array: the last part of a mangled one, as of _ZZ1kPiE1s. */
@@ -348,7 +413,8 @@ void shadow_access(const Access *a, const Alloc *in, const uint8_t *memory, cons
     Shadow *s = a->m->shadow;
     uint64_t at = in ? a->address - in->address : a->address;
     uint8_t *written = in ? in->written : s->here->shared_written;
-    if (written && !is_written(a, written, at)) note_unwritten(a);
+    uint32_t undefined = written ? undefined_of(a, written, at) : 0;
+    if (undefined) find_undefined(a, undefined);
     if (s->here->shared == NULL) return;
     int thread = a->w->index * LANES + a->lane;
     if (a->order & ORDER_STRONG) hand_over(a, s, thread, memory);
@@ -377,7 +443,7 @@ bool shadow_fits(const Access *a, const Alloc *in, const uint8_t *memory, const 
     Shadow *s = a->m->shadow;
     uint64_t at = in ? a->address - in->address : a->address;
     uint8_t *written = in ? in->written : s->here->shared_written;
-    if (written && !is_written(a, written, at)) return false;
+    if (written && undefined_of(a, written, at)) return false;
     Cells *cells = in ? in->cells : s->here->shared;
     if (s->here->shared == NULL || cells == NULL) return true;
     Touch now = touch_of(a, s, a->w->index * LANES + a->lane);

@@ -8,15 +8,19 @@
 #include "emu/core.h"
 #include "emu/lanes.h"
 #include "emu/rows.h"
+#include "emu/undefined.h"
 
 #include <string.h>
 
 typedef struct Meet { /* lanes that are there together, and what each of them brings; no others */
     uint32_t lanes;
     uint64_t value[LANES];
+    uint64_t undefined[LANES]; /* … where that is followed: the bits */
+    uint32_t origin[LANES];
 } Meet;
 
-static void bring(const uint8_t *file, const SyncForm *f, uint32_t lanes, Meet *meet) {
+static void bring(const Frame *frame, const SyncForm *f, uint32_t lanes, Meet *meet) {
+    const uint8_t *file = frame->file;
     const U32 *word = (const U32 *)(const void *)(file + f->value);
     const U64 *wide = (const U64 *)(const void *)(file + f->value);
     meet->lanes |= lanes;
@@ -24,6 +28,9 @@ static void bring(const uint8_t *file, const SyncForm *f, uint32_t lanes, Meet *
     for (int i = 0; i < LANES; i++) {
         if (!(lanes >> i & 1)) continue;
         meet->value[i] = f->width == 'q' ? wide[i] : f->width == 'w' ? word[i] : *word >> i & 1;
+        meet->origin[i] = ORIGIN_NONE;
+        if (frame->bits)
+            meet->undefined[i] = undefined_row(frame, f->value, i, &meet->origin[i]);
     }
 }
 
@@ -67,9 +74,31 @@ static void note_source(Machine *m, const Warp *w, const Ins *in, const SyncForm
                       : !(w->live >> source & 1) ? "which has ended"
                       : f->has_mask              ? "which is not in the mask"
                                                  : "which is elsewhere";
-    fault_note(m, w, in, (int)lane, EMU_WARN_SHUFFLE,
-               "%s (mask 0x%08x) reads lane %u, %s: its value is undefined", f->name, mask, source,
-               why);
+    static const char text[] = "%s (mask 0x%08x) reads lane %u, %s: its value is undefined";
+    if (!m->follows)
+        fault_note(m, w, in, (int)lane, EMU_WARN_SHUFFLE, text, f->name, mask, source, why);
+    else
+        undefined_set(&w->s.frame[w->frame], f->d, (int)lane, FULL_MASK,
+                      origin_at(m, w, in, (int)lane, EMU_WARN_UNDEFINED, text, f->name, mask,
+                                source, why));
+}
+
+static void take_bits(const Warp *w, uint32_t row, uint32_t lane, uint64_t bits, uint32_t origin) {
+    undefined_set(&w->s.frame[w->frame], row, (int)lane, origin ? bits : 0, origin);
+}
+
+/* Of what many lanes bring, each bit may depend on all; but a ballot has one of each lane. */
+static void take_all(const Warp *w, const SyncForm *f, const Meet *meet, uint32_t lane) {
+    bool is_ballot = f->kind == SYNC_VOTE && f->mode == VOTE_BALLOT;
+    uint32_t origin = ORIGIN_NONE, lanes = 0;
+    for (uint32_t left = mask_of(w, f, lane) & meet->lanes; left && f->width; left &= left - 1) {
+        int i = __builtin_ctz(left);
+        if (meet->origin[i] == ORIGIN_NONE) continue;
+        origin = meet->origin[i];
+        lanes |= 1u << i;
+    }
+    take_bits(w, f->d, lane, is_ballot ? lanes : UINT64_MAX, origin);
+    take_bits(w, f->p, lane, UINT64_MAX, origin);
 }
 
 static void take_shfl(Machine *m, Warp *w, const Ins *in, const SyncForm *f, const Meet *meet) {
@@ -79,8 +108,10 @@ static void take_shfl(Machine *m, Warp *w, const Ins *in, const SyncForm *f, con
         uint32_t b = LANE(U32, w, f->b, i), c = LANE(U32, w, f->c, i);
         uint32_t j = shfl_source(f->mode, i, b, c, &is_valid);
         bool is_there = meet->lanes & mask_of(w, f, i) & 1u << j;
-        if (!is_there) note_source(m, w, in, f, i, j);
         LANE(U32, w, f->d, i) = (uint32_t)meet->value[is_there ? j : i];
+        if (m->follows) take_bits(w, f->d, i, meet->undefined[j], is_there ? meet->origin[j] : 0);
+        if (m->follows) take_bits(w, f->p, i, 0, ORIGIN_NONE);
+        if (!is_there) note_source(m, w, in, f, i, j);
         valid |= (uint32_t)is_valid << i;
     }
     pred_set(w, f->p, valid, w->active);
@@ -166,6 +197,8 @@ static void take(Machine *m, Warp *w, const Ins *in, const SyncForm *f, const Me
         [SYNC_BARRIER] = take_barrier, [SYNC_SHFL] = take_shfl,   [SYNC_VOTE] = take_vote,
         [SYNC_MATCH] = take_match,     [SYNC_REDUX] = take_redux, [SYNC_ELECT] = take_elect};
     kinds[f->kind](m, w, in, f, meet);
+    if (m->follows && f->kind != SYNC_SHFL && f->kind != SYNC_BARRIER)
+        FOR_ACTIVE(w, i) take_all(w, f, meet, i);
 }
 
 /* --- who is there --- */
@@ -201,7 +234,7 @@ static Stop foreign_mask(Machine *m, Warp *w, const Ins *in, const SyncForm *f) 
 
 static bool is_whole(const Machine *m, const Warp *w, const SyncForm *f) {
     const U32 *mask = (const U32 *)(const void *)row_at(w, f->mask);
-    return (w->active & w->live) == FULL_MASK && !m->emu->plain &&
+    return (w->active & w->live) == FULL_MASK && !m->emu->plain && !m->follows &&
            (!f->has_mask || row_is(mask, FULL_MASK));
 }
 
@@ -242,7 +275,7 @@ Stop sync_run(Machine *m, Warp *w, const Ins *in) {
     if (all == SOME_MISSING) return warp_block(m, w, in, PATH_AT_SYNC, mask);
     Meet meet;
     meet.lanes = 0;
-    bring(w->file, f, w->active, &meet);
+    bring(&w->s.frame[w->frame], f, w->active, &meet);
     take(m, w, in, f, &meet);
     return STOP_NOT;
 }
@@ -289,7 +322,7 @@ void sync_meet(Machine *m, Warp *w, const Path *p) {
     for (int i = 0; i < w->n_path; i++) {
         const Path *q = &w->s.path[i];
         if (is_party(w, q, &f, meets))
-            bring(w->s.frame[q->frame].file, form_of(w, q), q->mask, &meet);
+            bring(&w->s.frame[q->frame], form_of(w, q), q->mask, &meet);
     }
     for (int i = 0; i < w->n_path; i++) {
         Path *q = &w->s.path[i];

@@ -22,6 +22,7 @@
 */
 #include "emu/core.h"
 #include "emu/ops.h"
+#include "emu/undefined.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -428,6 +429,7 @@ static bool open_frame(Machine *m, Warp *w, Frame *f, Code *code) {
     for (int i = 0; i < code->n_clear; i++)
         memset(f->file + code->clear[i].offset, 0xff, code->clear[i].bytes);
     fill_pool(m, w, f);
+    if (m->follows) undefined_open(m, f);
     return open_local(m, w, f);
 }
 
@@ -489,6 +491,7 @@ void warp_store_free(WarpStore *s) {
     for (int i = 0; i < s->cap_frame; i++) {
         free(s->frame[i].file);
         free(s->frame[i].params);
+        undefined_free(&s->frame[i]);
     }
     free(s->frame);
     free(s->path);
@@ -510,6 +513,7 @@ static inline void copy_param(uint8_t *to, const uint8_t *from, uint32_t size) {
 static void copy_params(uint32_t mask, const Frame *from, const uint32_t *from_at,
                         const Frame *to, const uint32_t *to_at, const uint32_t *size, int n) {
     if (n == 0) return; /* there may be no areas */
+    if (to->bits) undefined_pass(mask, from, from_at, to, to_at, size, n);
     for (; mask; mask &= mask - 1) {
         size_t i = (size_t)__builtin_ctz(mask);
         const uint8_t *source = from->params + i * from->code->param_bytes;

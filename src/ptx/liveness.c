@@ -115,6 +115,7 @@ typedef struct Live {
     Pairs killed;   /* register: blocks that surely write it */
     Pairs out;      /* block: registers live at its end */
     int *from, *to; /* the closed interval of each register; from > to: unused */
+    bool *unset;    /* see PtxLiveness */
 } Live;
 
 static void widen(Live *l, int reg, int at) {
@@ -180,6 +181,7 @@ static void walk_register(Live *l, int r, Stamps *s) {
             s->stack[depth++] = p;
         }
     }
+    l->unset[r] = s->in[0] == r + 1;
 }
 
 static void walk(Live *l) {
@@ -291,6 +293,7 @@ PtxLiveness *ptx_liveness(const PtxFunc *f, const PtxCfg *cfg) {
     Live l = {.f = f, .cfg = cfg, .m = all_mentions(f)};
     l.from = gi_alloc((size_t)f->n_regs * sizeof(int));
     l.to = gi_alloc((size_t)f->n_regs * sizeof(int));
+    l.unset = gi_alloc((size_t)f->n_regs);
     for (int r = 0; r < f->n_regs; r++) {
         l.from[r] = f->n_code;
         l.to[r] = -1;
@@ -299,6 +302,7 @@ PtxLiveness *ptx_liveness(const PtxFunc *f, const PtxCfg *cfg) {
     walk(&l);
     PtxLiveness *out = new_liveness(f);
     out->max_live32 = max_pressure(&l);
+    out->unset = l.unset;
     assign_slots(&l, out);
     free_pairs(&l.exposed);
     free_pairs(&l.killed);
@@ -314,5 +318,6 @@ void ptx_liveness_free(PtxLiveness *l) {
     if (l == NULL) return;
     free(l->slot);
     free(l->class_of);
+    free(l->unset);
     free(l);
 }

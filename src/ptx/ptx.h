@@ -273,6 +273,7 @@ typedef struct PtxLiveness {
     uint8_t *class_of;
     int slots[4];
     int max_live32;
+    bool *unset; /* per register: some way leads to a read of it, and to no write before */
 } PtxLiveness;
 
 /* Does the instruction write the registers of this operand? All registers of other operands are

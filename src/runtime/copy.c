@@ -169,6 +169,19 @@ static double copy_time(const OpCopy *c, const Region *to, const Region *from, E
     return COPY_NS + bytes / (pinned ? PINNED_BYTES_NS : PAGEABLE_BYTES_NS);
 }
 
+/* What nobody wrote goes along on the device, and is told where it goes to the host. */
+static void pass_undefined(const OpCopy *c, const Region *to, const Region *from) {
+    bool goes_along = where(&c->to, to) == WHERE_DEVICE;
+    if (c->to.array || c->from.array || from == NULL) return;
+    for (size_t k = 0; k < c->depth * c->height; k++) {
+        size_t y = k % c->height, z = k / c->height;
+        uint64_t source = c->from.address + (z * c->from.rows + y) * c->from.row;
+        uint64_t target = c->to.address + (z * c->to.rows + y) * c->to.row;
+        if (goes_along) emu_copied(runtime.emu, target, source, c->width);
+        else memory_read(source, c->width, "is copied to the host");
+    }
+}
+
 CudaError copy_run(const OpCopy *c, double *ns, Engine *engine) {
     Region *to, *from;
     if (is_nothing(c->width, c->height, c->depth)) return cudaSuccess;
@@ -180,6 +193,7 @@ CudaError copy_run(const OpCopy *c, double *ns, Engine *engine) {
     else if (to) contents_settle(&to->contents);
     move_rows(c, target, source);
     wrote(&c->to, to, c->width, c->height, c->depth);
+    if (runtime.config.uninitialised) pass_undefined(c, to, from);
     *ns = copy_time(c, to, from, engine);
     return cudaSuccess;
 }

@@ -102,12 +102,14 @@ static bool was_refused(const EmuResult *r) {
 }
 
 /* What a kernel did wrong stays: the device is lost to the program. */
+void launch_tell(const EmuFinding *f) {
+    char *shown = module_demangled(f->kernel);
+    report_kernel_finding(f->kernel, shown, f);
+    free(shown);
+}
+
 static void tell_all(const EmuFindings *f) {
-    for (int i = 0; i < f->n; i++) {
-        char *shown = module_demangled(f->at[i].kernel);
-        report_kernel_finding(f->at[i].kernel, shown, &f->at[i]);
-        free(shown);
-    }
+    for (int i = 0; i < f->n; i++) launch_tell(&f->at[i]);
 }
 
 static void tell(const EmuResult *r) {
@@ -130,6 +132,7 @@ static bool run(const OpLaunch *l, EmuResult *r, CudaError *refusal) {
                      .max_faults = EMU_FINDINGS,
                      .budget = (uint64_t)1 << 62,
                      .count_uninitialised = c->uninitialised,
+                     .host_tells = true,
                      .check_races = c->races,
                      .threads = c->threads,
                      .cooperative = l->cooperative,

@@ -1,5 +1,5 @@
 /* memory.c - allocations by address. See memory.h. */
-#include "runtime/memory.h"
+#include "runtime/op.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -181,6 +181,32 @@ void memory_wrote(Region *r, uint64_t address, size_t n) {
     if (r == NULL) return;
     r->contents.version++;
     emu_wrote(runtime.emu, address, n);
+}
+
+void memory_read(uint64_t address, size_t n, const char *how) {
+    EmuUndefined u;
+    EmuAllocation a;
+    bool told = false;
+    if (!runtime.config.uninitialised) return;
+    while (emu_undefined(runtime.emu, address, n, how, &u)) {
+        if (u.finding.kind) launch_tell(&u.finding);
+        else if (!told && emu_find(runtime.emu, address, &a))
+            report_finding("uninitialised_read",
+                           "%llu bytes that nobody wrote at byte %llu of '%s' (%llu bytes): what %s "
+                           "reads there %s",
+                           (unsigned long long)u.n_bytes, (unsigned long long)u.at, a.label,
+                           (unsigned long long)a.size_bytes, call_name(), how);
+        told |= u.finding.kind == NULL;
+    }
+}
+
+void memory_read_shared(void) {
+    if (!runtime.config.uninitialised) return;
+    for (size_t i = 0; i < regions.cap; i++) {
+        const Region *r = regions.rows[i].value;
+        if (r && r->address < MEMORY_HOST_END && r->kind != REGION_GRAPH)
+            memory_read(r->address, r->contents.size, "is left where the host reads it");
+    }
 }
 
 void memory_changed(void) {

@@ -119,6 +119,7 @@ typedef enum Engine { ENGINE_NONE, ENGINE_KERNELS, ENGINE_TO_DEVICE, ENGINE_TO_H
 CudaError copy_run(const OpCopy *c, double *ns, Engine *engine);
 CudaError set_run(const OpSet *s, double *ns);
 CudaError launch_run(const OpLaunch *l, double *ns);
+void launch_tell(const EmuFinding *f); /* of a kernel */
 /* Calls f with the memory behind every texture and surface object. */
 void texture_each(void (*f)(void *user, Texels *array, uint64_t address), void *user);
 void surfaces_wrote(void); /* a kernel may have written through any of them */

@@ -70,6 +70,7 @@ CudaError stream_wait(Stream *s) {
     print_flush();
     join_default(s);
     later(&runtime.host_ns, s->ns);
+    memory_read_shared();
     observed_wait();
     return runtime.fault;
 }
@@ -77,6 +78,7 @@ CudaError stream_wait(Stream *s) {
 CudaError stream_wait_all(void) {
     print_flush();
     for (const Stream *s = streams; s; s = s->next) later(&runtime.host_ns, s->ns);
+    memory_read_shared();
     observed_wait();
     return runtime.fault;
 }

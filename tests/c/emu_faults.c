@@ -400,8 +400,11 @@ static void test_shadows(void) {
     expect(&unchecked, &two_warps);
 }
 
+/* What is read, in %a1, decides a branch. */
 static uint64_t uninitialised(const char *decl, const char *body) {
-    Fault f = {"uninitialised", decl, body, EMU_OK, {NULL}};
+    char whole[400];
+    snprintf(whole, sizeof whole, "%s\nsetp.lt.u32 %%p1, %%a1, 7;\n@%%p1 bra DONE;\nDONE:", body);
+    Fault f = {"uninitialised", decl, whole, EMU_OK, {NULL}};
     EmuResult r;
     int line;
     if (!run(&f, &(Options){.grid = 1, .block = 32, .uninitialised = true}, &r, &line)) return 0;
@@ -420,6 +423,8 @@ static void test_uninitialised(void) {
     ok(uninitialised(shared,
                      "mov.u64 %l1, s;\nst.shared.u8 [%l1], %a0;\nld.shared.u32 %a1, [%l1];") > 0,
        "… and written in part");
+    ok(uninitialised(shared, "mov.u64 %l1, s;\nld.shared.u32 %a2, [%l1];\nmov.u32 %a1, %a0;") == 0,
+       "what is thrown away is not told");
     snprintf(body, sizeof body, "%smov.u64 %%l1, v;\nld.local.u32 %%a1, [%%l1+8];", local);
     ok(uninitialised(NULL, body) > 0, "local memory never written");
     snprintf(body, sizeof body,
