@@ -7,7 +7,6 @@
 ** that have something to tell: for races all that share memory with one a kernel can write to.
 */
 #include "emu/shadow.h"
-
 #include "emu/undefined.h"
 
 #include <stdio.h>
@@ -256,17 +255,18 @@ static void find_undefined(const Access *a, uint32_t bytes) {
 }
 
 /* The bytes that an access reads and that are undefined, a bit each. What a plain one writes is
-** defined from now on. written: a bit for each byte from `at` on. */
-static uint32_t undefined_of(const Access *a, uint8_t *written, uint64_t at) {
-    bool atomic = a->order & ORDER_ATOMIC;
-    uint32_t undefined = 0;
+** defined from now on. written: a bit for each byte from `at` on; accesses are aligned to these. */
+static inline uint32_t undefined_of(const Access *a, uint8_t *written, uint64_t at) {
     uint8_t own = (uint8_t)(a->bytes >= 8 ? 255 : ((1u << a->bytes) - 1) << at % 8);
-    for (unsigned k = 0; k < a->bytes; k += 8) { /* accesses are aligned: to these bits */
-        uint8_t *bits = &written[(at + k) / 8];
-        undefined |= (uint32_t)((~*bits & own) >> at % 8) << k;
-        if (a->is_write && !atomic) *bits |= own;
+    uint8_t *bits = &written[at / 8];
+    uint32_t undefined = 0;
+    if (a->is_write && !(a->order & ORDER_ATOMIC)) {
+        for (unsigned k = 0; k < a->bytes; k += 8) bits[k / 8] |= own;
+        return 0;
     }
-    return a->is_write && !atomic ? 0 : undefined;
+    if (a->bytes <= 8) return (uint32_t)(~*bits & own) >> at % 8;
+    for (unsigned k = 0; k < a->bytes; k += 8) undefined |= (uint32_t)(uint8_t)~bits[k / 8] << k;
+    return undefined;
 }
 
 void shadow_define(Machine *m, const Warp *w, int lane, PtxSpace space, uint64_t address,

@@ -23,7 +23,8 @@ local ROUNDS = { divide = true, power = true, vector = true, split_accumulator =
 local MOST = 4096 -- elements of each array
 local MOST_INSTRUCTIONS = 200 * 1000 -- of warps in a run of the kernel
 local MOST_TIMES = 64 -- so many times as many of what is made of it: lanes have a row each
-local GRAVE = { uninitialised_read = true, local_overrun = true, undefined_shuffle = true }
+local GRAVE = { uninitialised_read = true, local_overrun = true, undefined_shuffle = true,
+  undefined_value = true }
 local SIZES = { 0, 1, 2, 5, 33 }
 M.SIZES = SIZES
 

@@ -247,7 +247,7 @@ end
 
 -- What the kernel as it is does not do must not be done by another either.
 local GRAVE = { uninitialised_read = true, local_overrun = true, shared_overrun = true,
-  undefined_shuffle = true }
+  undefined_shuffle = true, undefined_value = true }
 
 local COARSE = 0.01 -- of the largest answer: an error above that is no rounding
 local MOSTLY = 0.5 -- so many answers that are no number say nothing

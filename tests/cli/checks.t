@@ -1,0 +1,43 @@
+#!/bin/bash
+# gilua run --check: each program of tests/programs has pairs, wrong (`NAME bug`) and right (`NAME
+# fix`). Lines with "told: KIND" are where findings are in the first; there are no others, and none in
+# the second.
+. "$(dirname "$0")/tap.sh"
+cd "$TMP" || exit 1
+
+if ! command -v nvcc >/dev/null; then
+  echo "ok $((count += 1)) - CUDA programs # SKIP there is no nvcc on this machine"
+  finish
+fi
+sanitizer_first
+
+found() { # found CHECK PROGRAM…: "LINE KIND" of each place that is told; messages are left in err
+  "$GILUA" run --quiet --check "$1" --json found.json -- "${@:2}" >out 2>err </dev/null
+  status=$?
+  awk '/"kind":/ { kind = $2 } /"line":/ { if ($2 + 0) print $2 + 0, kind }' found.json |
+    tr -d '",' | sort -nu
+}
+
+pairs() { # pairs NAME CHECK [FLAG…]
+  local source=$TOP/tests/programs/$1.cu
+  env -u LD_PRELOAD nvcc -std=c++17 -cudart shared -gencode arch=compute_90,code=compute_90 -lineinfo "${@:3}" \
+    -o "$1" "$source" >"$1.log" 2>&1
+  ok $? "$1.cu builds" "$(cat "$1.log")"
+  is "$1: what is wrong is told at its place, and nothing else" \
+    "$(sed -n '/told: /{=;s/.*told: //p}' "$source" | paste -d' ' - - | sort -nu)" \
+    "$(found "$2" "./$1" bug)"
+  is "$1: what is right is not" "" "$(found "$2" "./$1" fix; cat err)"
+}
+
+pairs undefined uninit
+found uninit ./undefined bug >/dev/null
+like "what is undefined says where it matters" \
+  "read of 4 bytes that nobody wrote in global memory at byte 64 of 'cudaMalloc 2'.*line 58, .*; it decides a branch at PTX line [0-9]+, .*undefined.cu line 60" \
+  "$(cat err)"
+like "and so does what one launch leaves and another uses" "line 159, kernel leave.*; it is copied to the host" \
+  "$(cat err)"
+like "what the host copies that nobody wrote has its name" \
+  "16 bytes that nobody wrote at byte 240 of 'cudaMalloc 12' \(256 bytes\): what cudaMemcpy reads there is copied to the host" \
+  "$(cat err)"
+
+finish
