@@ -480,8 +480,8 @@ bool atom_by_lanes(Machine *m, Warp *w, const Ins *in) {
     memcpy(&f, &in->imm, sizeof f);
     mem_addresses(w, in->a, f.wide_base, 0, at);
     if (m->shadow) shadow_step(m);
-    for (uint32_t left = w->active; left; left &= left - 1) {
-        int i = __builtin_ctz(left);
+    for (uint32_t left = w->active; left;) {
+        int i = lane_next(m, &left);
         m->undefined.bytes = 0;
         Access a = {m, w, in, i, (PtxSpace)f.space, at[i], f.size, true, f.order};
         uint8_t *p = mem_atomic(&a);

@@ -301,6 +301,14 @@ typedef struct EmuKernelInfo {
     const uint32_t *param_size, *param_offset; /* bytes; the module's, while it is loaded */
 } EmuKernelInfo;
 bool emu_kernel_info(const EmuModule *m, const char *kernel, EmuKernelInfo *out, gi_err *err);
+/* What of a kernel may depend on the order of its threads: the first atomic of floats or whose
+** result is read, else the only store. */
+typedef struct EmuOrder {
+    bool is_atomic, rounds; /* rounds: some atomic adds floats */
+    const char *file;       /* the module's; NULL: not known */
+    int src_line;           /* 0: not known */
+} EmuOrder;
+EmuOrder emu_kernel_order(const EmuModule *m, const char *kernel);
 /* Names of the entries of a module, in order; NULL past the end. */
 const char *emu_kernel_name(const EmuModule *m, int index);
 
@@ -334,7 +342,9 @@ typedef struct EmuLaunch {
     bool cooperative;          /* all blocks run at a time and may wait for each other (grid.sync):
                                   more than fit on the GPU are refused */
     bool backwards;            /* blocks begin in the order of their index from the last to the
-                                  first: on a GPU any order is possible */
+                                  first, and so run the warps of each, and the lanes that meet at
+                                  one place: on a GPU any order is possible */
+    uint32_t shuffle;          /* not 0: they do so in yet another order, of that number */
     int threads;               /* cores that may run blocks side by side; 0, 1: one. Every answer,
                                   fault and tick is the same */
     const volatile int *interrupt; /* polled now and then; may be NULL */

@@ -156,7 +156,7 @@ static bool global_access(Machine *m, Warp *w, const Ins *in, const MemForm *f, 
     Pattern pattern = lane_pattern(w, at, bytes);
     if (alloc == NULL && generic_shared(m, w, f, at, pattern)) return true;
     if (alloc == NULL && generic_local(m, w, f, at)) return true;
-    if (alloc == NULL || (f->is_store && alloc->read_only) ||
+    if (alloc == NULL || (f->is_store && (alloc->read_only || m->launch->backwards)) ||
         (f->space == PTX_CONST && !alloc->is_const) ||
         !pattern_inside(w, at, alloc->address, alloc->size, bytes, pattern))
         return mem_slow(m, w, in, f, at);
@@ -214,6 +214,7 @@ static bool shared_access(Machine *m, Warp *w, const Ins *in, const MemForm *f, 
     unsigned bytes = (unsigned)f->size * f->count;
     Pattern pattern = lane_pattern(w, at, bytes);
     if (!pattern_inside(w, at, 0, m->shared_bytes, bytes, pattern) ||
+        (f->is_store && m->launch->backwards) ||
         (m->shadow && !mem_fits(m, w, in, f, NULL, m->shared, at)))
         return mem_slow(m, w, in, f, at);
     if (f->is_store) store_rows(w, f, m->shared, at, pattern), w->moved = true;

@@ -11,6 +11,17 @@
     for (uint32_t left_ = (w)->active, i = 0; left_ && (i = (uint32_t)__builtin_ctz(left_), 1);    \
          left_ &= left_ - 1)
 
+/* Takes a lane out of a mask: the first, or another where the launch runs in another order. */
+static inline int lane_next(const Machine *m, uint32_t *left) {
+    const EmuLaunch *l = m->launch;
+    uint64_t k = 0;
+    int i = l->backwards ? 31 - __builtin_clz(*left) : __builtin_ctz(*left);
+    if (l->backwards && l->shuffle)
+        while (i = (int)launch_place(l, k++, LANES), !(*left >> i & 1)) {}
+    *left &= ~(1u << i);
+    return i;
+}
+
 #define LANE(T, w, offset, i) (((T *)(void *)row_at((w), (offset)))[i])
 
 /* --- registers and elements of a load or store --- */

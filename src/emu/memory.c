@@ -311,8 +311,8 @@ static void charge(Machine *m, Warp *w, const MemForm *f, const uint64_t *at, ui
 bool mem_slow(Machine *m, Warp *w, const Ins *in, const MemForm *f, const uint64_t *at) {
     uint32_t done = w->active;
     if (m->shadow) shadow_step(m);
-    for (uint32_t left = w->active; left; left &= left - 1) {
-        int i = __builtin_ctz(left);
+    for (uint32_t left = w->active; left;) {
+        int i = lane_next(m, &left);
         if (f->bound == BOUND_FRAME) function_param(w, f, i);
         else if (!one_lane(m, w, in, f, i, at[i])) done &= ~(1u << i);
         if (m->ended) return false;

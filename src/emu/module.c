@@ -338,6 +338,42 @@ bool emu_kernel_info(const EmuModule *m, const char *kernel, EmuKernelInfo *out,
     return true;
 }
 
+static bool is_of_floats(const PtxInstr *in) {
+    return ptx_is(in, "atom red") && ptx_has_mod(in, "add") &&
+           ptx_has_mod(in, "f32 f64 f16 bf16 f16x2 bf16x2");
+}
+
+static bool depends_on_order(const PtxInstr *in) {
+    bool is_read = ptx_is(in, "atom") && in->n_args > 0 && in->args[0].kind != PTX_OP_SINK;
+    return is_of_floats(in) || (ptx_is(in, "atom red") && (is_read || ptx_has_mod(in, "exch cas")));
+}
+
+static void look_for_order(const PtxFunc *f, EmuOrder *o, int *stores) {
+    for (int i = 0; i < f->n_code; i++) {
+        const PtxInstr *in = &f->code[i];
+        bool is_store = ptx_is(in, "st") && !ptx_has_mod(in, "shared param local shared::cta");
+        bool depends = depends_on_order(in);
+        o->rounds |= is_of_floats(in);
+        *stores += is_store;
+        if (o->is_atomic || !(depends || is_store)) continue;
+        o->is_atomic = depends;
+        o->src_line = depends || *stores == 1 ? in->src_line : 0;
+        o->file = f->file;
+    }
+}
+
+EmuOrder emu_kernel_order(const EmuModule *m, const char *kernel) {
+    const Code *code = module_entry(m, kernel, NULL);
+    EmuOrder o = {false, false, NULL, 0};
+    int stores = 0;
+    if (code) look_for_order(code->func, &o, &stores);
+    for (int i = 0; i < m->n_code; i++) {
+        const PtxFunc *f = m->code[i].func;
+        if (f && !f->is_entry && f->has_body) look_for_order(f, &o, &stores);
+    }
+    return o;
+}
+
 const char *emu_kernel_name(const EmuModule *m, int index) {
     for (int i = 0; i < m->n_code; i++) {
         const PtxFunc *f = m->code[i].func;

@@ -229,7 +229,7 @@ static bool run_warp(Machine *m, Warp *w) {
 static bool run_round(Machine *m, bool *ended) {
     int ran = 0, left = 0;
     for (int i = 0; i < m->n_warps; i++) {
-        Warp *w = &m->warp[i];
+        Warp *w = &m->warp[launch_place(m->launch, (uint64_t)i, (uint64_t)m->n_warps)];
         if (w->state == WARP_READY) {
             ran++;
             if (!run_warp(m, w)) return false;
@@ -359,7 +359,7 @@ bool turns_run(Machine *m) {
         for (int n = wanted(m); n > 0 && next < blocks && m->n_open < m->resident; n--) {
             if ((next & 255) == 0 && m->launch->interrupt && *m->launch->interrupt)
                 return fault_raise(m, NULL, NULL, ALL_LANES, EMU_ABORTED, "interrupted");
-            if (!begin_block(m, m->launch->backwards ? blocks - 1 - next : next)) return false;
+            if (!begin_block(m, launch_place(m->launch, next, blocks))) return false;
             next++;
         }
         if (!run_open(m)) return false;
@@ -373,7 +373,7 @@ bool turns_batch(Machine *m, uint64_t from, uint64_t to) {
     const unsigned *g = m->launch->grid;
     uint64_t blocks = (uint64_t)g[0] * g[1] * g[2];
     for (uint64_t i = from; i < to; i++) {
-        if (!begin_block(m, m->launch->backwards ? blocks - 1 - i : i)) return false;
+        if (!begin_block(m, launch_place(m->launch, i, blocks))) return false;
         while (m->n_open > 0) {
             if (!run_open(m) || m->view->left) return false;
             if (m->n_open > 0 && all_stuck(m)) return view_leave(m, VIEW_UNSUITED);

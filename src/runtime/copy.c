@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "runtime/observe.h"
+#include "runtime/reorder.h"
 #include "runtime/report.h"
 
 /* Modelled rates. Between host and device as measured on an H200: 155 MB took 3.0 ms from pinned
@@ -169,16 +170,21 @@ static double copy_time(const OpCopy *c, const Region *to, const Region *from, E
     return COPY_NS + bytes / (pinned ? PINNED_BYTES_NS : PAGEABLE_BYTES_NS);
 }
 
-/* What nobody wrote goes along on the device, and is told where it goes to the host. */
-static void pass_undefined(const OpCopy *c, const Region *to, const Region *from) {
-    bool goes_along = where(&c->to, to) == WHERE_DEVICE;
-    if (c->to.array || c->from.array || from == NULL) return;
+/* What nobody wrote, and what depends on the order of threads, goes along on the device, and is told
+** where it goes to the host. */
+static void pass_on(const OpCopy *c, const Region *to, const Region *from) {
+    bool to_host = where(&c->to, to) != WHERE_DEVICE;
     for (size_t k = 0; k < c->depth * c->height; k++) {
         size_t y = k % c->height, z = k / c->height;
         uint64_t source = c->from.address + (z * c->from.rows + y) * c->from.row;
         uint64_t target = c->to.address + (z * c->to.rows + y) * c->to.row;
-        if (goes_along) emu_copied(runtime.emu, target, source, c->width);
-        else memory_read(source, c->width, "is copied to the host");
+        if (from && to_host && !c->from.array) {
+            memory_read(source, c->width, "is copied to the host");
+            reorder_read(source, c->width);
+        }
+        if (to == NULL || c->to.array) continue;
+        if (from && !to_host && !c->from.array) emu_copied(runtime.emu, target, source, c->width);
+        reorder_wrote(target, c->width, from && !c->from.array ? source : 0);
     }
 }
 
@@ -193,7 +199,7 @@ CudaError copy_run(const OpCopy *c, double *ns, Engine *engine) {
     else if (to) contents_settle(&to->contents);
     move_rows(c, target, source);
     wrote(&c->to, to, c->width, c->height, c->depth);
-    if (runtime.config.uninitialised) pass_undefined(c, to, from);
+    if (runtime.config.uninitialised || runtime.config.order) pass_on(c, to, from);
     *ns = copy_time(c, to, from, engine);
     return cudaSuccess;
 }
@@ -249,6 +255,7 @@ static Region *filled_late(const OpSet *s) {
     Region *r = s->to.array ? NULL : memory_find(s->to.address);
     if (r == NULL || r->address != s->to.address || r->contents.is_shared || is_observed())
         return NULL;
+    if (runtime.config.order) return NULL;
     return is_whole(r, s->width, s->height, s->depth) && s->width % s->element == 0 ? r : NULL;
 }
 
@@ -261,6 +268,9 @@ static bool fill_rows(const OpSet *s) {
         for (size_t y = 0; y < s->height; y++)
             fill_bytes(row_of(first, &s->to, y, z), s->width, (Fill){s->value, s->element});
     wrote(&s->to, to, s->width, s->height, s->depth);
+    for (size_t k = 0; to && !s->to.array && k < s->depth * s->height; k++)
+        reorder_wrote(s->to.address + (k / s->height * s->to.rows + k % s->height) * s->to.row, s->width,
+                    0);
     return true;
 }
 

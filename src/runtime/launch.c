@@ -9,6 +9,7 @@
 #include "runtime/memo.h"
 #include "runtime/module.h"
 #include "runtime/observe.h"
+#include "runtime/reorder.h"
 #include "runtime/patience.h"
 #include "runtime/report.h"
 
@@ -139,7 +140,9 @@ static bool run(const OpLaunch *l, EmuResult *r, CudaError *refusal) {
                      .print = keep_print};
     contents_settle_all();
     patience_begin(l);
+    ReorderRun *other = reorder_begin(l, &how);
     bool ran = emu_launch(k->module->emu, &how, r, &err);
+    reorder_end(other, ran && r->status == EMU_OK);
     patience_end();
     if (!ran)
         refuse("kernel %s cannot run on the virtual GPU: %s", k->shown, err.message);

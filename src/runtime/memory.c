@@ -1,5 +1,5 @@
 /* memory.c - allocations by address. See memory.h. */
-#include "runtime/op.h"
+#include "runtime/memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +8,7 @@
 
 #include "runtime/map.h"
 #include "runtime/observe.h"
+#include "runtime/reorder.h"
 #include "runtime/report.h"
 
 enum { LABEL = 300, PAGE = 4096 };
@@ -24,6 +25,7 @@ static void forget(Region *r) {
     if (r == NULL) return;
     map_set(&regions, key(r->address), NULL);
     contents_gone(&r->contents);
+    reorder_forget(r->other);
     free(r);
 }
 
@@ -200,13 +202,18 @@ void memory_read(uint64_t address, size_t n, const char *how) {
     }
 }
 
+void memory_each(void (*f)(Region *r)) {
+    for (size_t i = 0; i < regions.cap; i++)
+        if (regions.rows[i].value) f(regions.rows[i].value);
+}
+
+static void read_shared(Region *r) {
+    if (r->address < MEMORY_HOST_END && r->kind != REGION_GRAPH)
+        memory_read(r->address, r->contents.size, "is left where the host reads it");
+}
+
 void memory_read_shared(void) {
-    if (!runtime.config.uninitialised) return;
-    for (size_t i = 0; i < regions.cap; i++) {
-        const Region *r = regions.rows[i].value;
-        if (r && r->address < MEMORY_HOST_END && r->kind != REGION_GRAPH)
-            memory_read(r->address, r->contents.size, "is left where the host reads it");
-    }
+    if (runtime.config.uninitialised) memory_each(read_shared);
 }
 
 void memory_changed(void) {

@@ -26,6 +26,8 @@ typedef struct Region {
     Contents contents;
     RegionKind kind;
     unsigned flags;   /* of cudaHostAlloc, cudaMallocManaged … */
+    struct Other *other, *next_other; /* reorder.h */
+    bool has_next;
 } Region;
 
 /* New memory, zeroed; made_by names it in messages, with a number. size 0: address 0. */
@@ -63,6 +65,7 @@ void memory_wrote(Region *r, uint64_t address, size_t n);
 ** may read all memory that it shares with the device. */
 void memory_read(uint64_t address, size_t n, const char *how);
 void memory_read_shared(void);
+void memory_each(void (*f)(Region *r)); /* live ones */
 
 /* A kernel wrote somewhere. */
 void memory_changed(void);

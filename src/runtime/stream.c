@@ -8,6 +8,7 @@
 
 #include "runtime/graph.h"
 #include "runtime/observe.h"
+#include "runtime/reorder.h"
 #include "runtime/report.h"
 
 #define STREAM_MAGIC 0x5354524du
@@ -71,6 +72,7 @@ CudaError stream_wait(Stream *s) {
     join_default(s);
     later(&runtime.host_ns, s->ns);
     memory_read_shared();
+    reorder_read_shared();
     observed_wait();
     return runtime.fault;
 }
@@ -79,6 +81,7 @@ CudaError stream_wait_all(void) {
     print_flush();
     for (const Stream *s = streams; s; s = s->next) later(&runtime.host_ns, s->ns);
     memory_read_shared();
+    reorder_read_shared();
     observed_wait();
     return runtime.fault;
 }

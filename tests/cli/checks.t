@@ -40,4 +40,10 @@ like "what the host copies that nobody wrote has its name" \
   "16 bytes that nobody wrote at byte 240 of 'cudaMalloc 12' \(256 bytes\): what cudaMemcpy reads there is copied to the host" \
   "$(cat err)"
 
+pairs order order
+found order ./order bug >/dev/null
+like "how far results are apart is said" \
+  "reads of .cudaMalloc 1. depends on the order of atomics: 1 of 1 words .* by at most [0-9.]+e-07 of their value .*line 18, kernel void sum" \
+  "$(cat err)"
+
 finish
