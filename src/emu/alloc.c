@@ -122,6 +122,7 @@ static void end(Emu *e, Alloc *a, const char *who) {
     if (a->is_owned || a->is_variable) emu_texels_gone(e, a->data, (size_t)a->size);
     if (a->is_owned) pages_free(a->data, (size_t)a->size);
     free(a->touched);
+    alloc_unused(a);
     free(a->written);
     *a = (Alloc){.address = a->address,
                  .size = a->size,
@@ -399,6 +400,20 @@ void *emu_bytes(const Emu *e, uint64_t address, size_t n_bytes, gi_err *err) {
 }
 
 /* --- what nobody has written --- */
+
+void alloc_unused(Alloc *a) {
+    free(a->used[0]);
+    free(a->used[1]);
+    a->used[0] = a->used[1] = NULL;
+}
+
+bool emu_footprint(const Emu *e, uint64_t address, const uint8_t **read, const uint8_t **written) {
+    const Alloc *a = alloc_of(e, address);
+    if (a == NULL || a->used[0] == NULL) return false;
+    *read = a->used[0];
+    *written = a->used[1];
+    return true;
+}
 
 static void take_back(Alloc *a) {
     a->unwritten = false;

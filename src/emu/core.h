@@ -264,6 +264,7 @@ typedef struct Alloc {
     bool unwritten;   /* nobody has written to it, but where `written` has a bit for the byte */
     uint8_t *written; /* NULL: nowhere */
     uint8_t widest;   /* bytes of the largest number that a thread stored here: see is_padding */
+    uint8_t *used[2]; /* footprint: bits of bytes read, and written; NULL */
     Cells *cells;     /* races: its first byte is byte cells_at of them; NULL: not asked for */
     uint64_t cells_at;
 } Alloc;
@@ -651,6 +652,7 @@ void alloc_free(Emu *e, uint32_t row);
 void alloc_end(Emu *e, uint64_t address);
 bool alloc_release(Emu *e, uint64_t address, const char *who, gi_err *err);
 void allocs_free(Emu *e);
+void alloc_unused(Alloc *a); /* its footprint is over */
 void alloc_written(Emu *e); /* nobody is known not to have written anywhere */
 /* Marks a byte as defined or not; one of an allocation that shares no bytes with others. */
 void alloc_define(Emu *e, Alloc *a, uint64_t at, bool is_defined);

@@ -337,6 +337,7 @@ typedef struct EmuLaunch {
                                   launch, all that the launch left undefined */
     EmuRaces check_races;      /* in which memory (slower) */
     bool refuse_benign_races;  /* they are EMU_RACE too, not a warning */
+    bool footprint;            /* emu_footprint is wanted (slower) */
     bool meets;                /* which of its pointers lead to one byte is wanted: needs
                                   EMU_RACES_GLOBAL */
     bool cooperative;          /* all blocks run at a time and may wait for each other (grid.sync):
@@ -413,5 +414,8 @@ typedef enum EmuReach { EMU_READ = 1, EMU_WRITTEN = 2 } EmuReach; /* an atomic d
 ** *how: of EmuReach. What was only written the launch did not depend on. Where kernels launch
 ** others (EmuResult.nested) it is of the last of these alone. */
 uint64_t emu_touched(const Emu *e, int i, unsigned *how);
+/* Which bytes of it the last launch read and wrote, a bit each; what instructions name, textures and
+** surfaces read is none of them. They hold until the next launch. False: it was not asked for. */
+bool emu_footprint(const Emu *e, uint64_t address, const uint8_t **read, const uint8_t **written);
 
 #endif

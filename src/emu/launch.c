@@ -332,6 +332,7 @@ bool emu_launch(EmuModule *mod, const EmuLaunch *launch, EmuResult *out, gi_err 
     uint64_t budget = launch->budget ? launch->budget : EMU_BUDGET;
     m.budget = budget < (uint64_t)1 << 62 ? (int64_t)budget : (int64_t)1 << 62;
     origins_begin(&m);
+    for (int i = 0; i < mod->emu->n_list; i++) alloc_unused(&mod->emu->alloc[mod->emu->list[i]]);
     launch_grid(&m);
     nested_finish(&m);
     origins_end(&m);

@@ -100,13 +100,24 @@ static void watch_unwritten(Emu *e) {
     }
 }
 
+static void watch_used(Emu *e) {
+    for (int i = 0; i < e->n_list; i++) {
+        Alloc *a = &e->alloc[e->list[i]];
+        if (a->is_hidden || a->is_const) continue;
+        for (int k = 0; k < 2; k++)
+            if (a->used[k] == NULL) a->used[k] = gi_alloc((size_t)a->size / 8 + 1);
+        a->watched = true;
+    }
+}
+
 Shadow *shadow_new(Machine *m) {
     const EmuLaunch *l = m->launch;
     if (!l->count_uninitialised) alloc_written(m->emu); /* who knows where it will write */
-    if (!l->count_uninitialised && l->check_races == EMU_RACES_NONE) return NULL;
+    if (!l->count_uninitialised && l->check_races == EMU_RACES_NONE && !l->footprint) return NULL;
     Shadow *s = gi_alloc(sizeof *s);
     s->watch = watch_new(m);
     if (l->count_uninitialised) watch_unwritten(m->emu);
+    if (l->footprint) watch_used(m->emu);
     if (l->check_races >= EMU_RACES_GLOBAL) watch_for_races(s, m->emu);
     return s;
 }
@@ -409,9 +420,18 @@ static Touch touch_of(const Access *a, const Shadow *s, int thread) {
                    .src_line = at->src_line};
 }
 
+static inline void note_used(const Access *a, const Alloc *in, uint64_t at) {
+    for (unsigned k = 0; k < a->bytes; k++) {
+        uint8_t bit = (uint8_t)(1u << (at + k) % 8);
+        if (!a->is_write || a->order & ORDER_ATOMIC) in->used[0][(at + k) / 8] |= bit;
+        if (a->is_write) in->used[1][(at + k) / 8] |= bit;
+    }
+}
+
 void shadow_access(const Access *a, const Alloc *in, const uint8_t *memory, const void *value) {
     Shadow *s = a->m->shadow;
     uint64_t at = in ? a->address - in->address : a->address;
+    if (in && in->used[0]) note_used(a, in, at);
     uint8_t *written = in ? in->written : s->here->shared_written;
     uint32_t undefined = written ? undefined_of(a, written, at) : 0;
     if (undefined) find_undefined(a, undefined);
@@ -443,6 +463,7 @@ bool shadow_fits(const Access *a, const Alloc *in, const uint8_t *memory, const 
     Shadow *s = a->m->shadow;
     uint64_t at = in ? a->address - in->address : a->address;
     uint8_t *written = in ? in->written : s->here->shared_written;
+    if (in && in->used[0]) note_used(a, in, at);
     if (written && undefined_of(a, written, at)) return false;
     Cells *cells = in ? in->cells : s->here->shared;
     if (s->here->shared == NULL || cells == NULL) return true;

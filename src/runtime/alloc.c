@@ -1,6 +1,7 @@
 /* alloc.c - cudaMalloc and its kin: what they give out and take back; what a pointer is. */
 #include <string.h>
 
+#include "runtime/happens.h"
 #include "runtime/observe.h"
 #include "runtime/report.h"
 
@@ -17,6 +18,7 @@ static CudaError device_new(void **out, size_t size) {
 }
 
 static CudaError any_free(void *p) {
+    happens_wait_all(); /* it waits for the device */
     const unsigned kinds = KIND(REGION_DEVICE) | KIND(REGION_MANAGED) | KIND(REGION_GRAPH);
     return memory_free((uint64_t)(uintptr_t)p, kinds);
 }
@@ -75,7 +77,7 @@ API(cudaHostAlloc, void **out, size_t size, unsigned flags) {
     return GUARDED(pinned_new(out, size, flags));
 }
 API(cudaFreeHost, void *p) {
-    return GUARDED(memory_free((uint64_t)(uintptr_t)p, KIND(REGION_PINNED)));
+    return GUARDED((happens_wait_all(), memory_free((uint64_t)(uintptr_t)p, KIND(REGION_PINNED))));
 }
 API(cudaHostRegister, void *p, size_t size, unsigned flags) {
     return GUARDED(flags < 16 ? memory_register(p, size, flags) : cudaErrorInvalidValue);

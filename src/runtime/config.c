@@ -8,6 +8,7 @@
 static bool set_number(Config *c, const char *key, double value) {
     if (strncmp(key, "model.", 6) == 0) return emu_model_set(&c->model, key + 6, value);
     if (strcmp(key, "check.uninit") == 0) c->uninitialised = value != 0;
+    else if (strcmp(key, "check.streams") == 0) c->streams = value != 0;
     else if (strcmp(key, "check.order") == 0) c->order = value != 0;
     else if (strcmp(key, "check.leaks") == 0) c->leaks = value != 0;
     else if (strcmp(key, "api-errors") == 0) c->api_errors = value != 0;

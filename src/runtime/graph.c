@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/happens.h"
 #include "runtime/module.h"
 
 static Graph *graphs; /* all of them, children too */
@@ -44,6 +45,7 @@ void graph_free(Graph *g) {
     for (size_t i = 0; i < g->nodes.n; i++) {
         op_free(&g->nodes.v[i]->op);
         free(g->nodes.v[i]->after.v);
+        clock_free(&g->nodes.v[i]->clock);
         free(g->nodes.v[i]);
     }
     free(g->nodes.v);
@@ -108,10 +110,14 @@ Graph *graph_ordered(const Graph *g) {
 }
 
 CudaError graph_run(Stream *s, const Graph *g) {
-    for (size_t i = 0; i < g->nodes.n; i++) {
-        const Node *n = g->nodes.v[i];
-        CudaError e = n->off ? cudaSuccess : op_run(s, &n->op);
-        if (e) return e;
+    CudaError e = cudaSuccess;
+    HappensGraph order = happens_graph(s);
+    for (size_t i = 0; i < g->nodes.n && e == cudaSuccess; i++) {
+        Node *n = g->nodes.v[i];
+        happens_node(s, &order, n);
+        if (!n->off) e = op_run(s, &n->op);
+        happens_node_end(s, n);
     }
-    return cudaSuccess;
+    happens_graph_end(s, &order, g);
+    return e;
 }

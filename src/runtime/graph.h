@@ -18,6 +18,9 @@ struct Node {
     Node *copy;        /* while a copy is made */
     bool off;          /* cudaGraphNodeSetEnabled */
     unsigned mark;     /* of searches */
+    Clock clock;       /* happens.h, as of a stream */
+    uint32_t line;
+    uint64_t seq;
 };
 
 struct Graph {

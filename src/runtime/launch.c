@@ -134,6 +134,7 @@ static bool run(const OpLaunch *l, EmuResult *r, CudaError *refusal) {
                      .budget = (uint64_t)1 << 62,
                      .count_uninitialised = c->uninitialised,
                      .host_tells = true,
+                     .footprint = c->streams,
                      .check_races = c->races,
                      .threads = c->threads,
                      .cooperative = l->cooperative,

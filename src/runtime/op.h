@@ -67,12 +67,20 @@ typedef struct Op {
 
 typedef struct Capture Capture;
 
+typedef struct Clock { /* happens.h: how far each stream and node is known to be */
+    uint64_t *at;
+    uint32_t n;
+} Clock;
+
 struct Stream {
     uint32_t magic;
     unsigned flags;    /* 1: does not wait for the default stream */
     int priority;
     uint64_t id;
     double ns;         /* modelled time at which its last op ends */
+    Clock clock;       /* happens.h; its ops are counted in seq, and are line's in clocks */
+    uint32_t line;
+    uint64_t seq;
     Capture *capture;  /* NULL: ops run */
     struct NodeList *tail; /* while capturing: the nodes that the next one waits for */
     Stream *next;
@@ -104,6 +112,7 @@ struct Event {
     unsigned flags;   /* 2: without time */
     bool recorded;
     double ns;
+    Clock clock;      /* happens.h: its stream's, when it was recorded */
     Capture *capture; /* recorded while that captured: … */
     struct NodeList *tail; /* what came before it */
     Event *next;

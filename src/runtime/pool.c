@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "runtime/graph.h"
+#include "runtime/happens.h"
 
 enum { FIRST_ATTRIBUTE = 1, RELEASE_THRESHOLD = 4, RESERVED = 5, LAST_ATTRIBUTE = 8 };
 
@@ -18,7 +19,7 @@ static Pool *current = &default_pool;
 
 static CudaError stream_new(void **out, size_t size, Stream *handle) {
     uint64_t address;
-    const Stream *s = stream_of(handle);
+    Stream *s = stream_of(handle);
     if (s == NULL) return cudaErrorInvalidResourceHandle;
     if (out == NULL) return cudaErrorInvalidValue;
     CudaError e = s->capture ? cudaSuccess : capture_implicit(s);
@@ -28,7 +29,7 @@ static CudaError stream_new(void **out, size_t size, Stream *handle) {
                              : memory_device(size, call_name(), &address);
     if (e) return e;
     *out = (void *)(uintptr_t)address;
-    if (s->capture == NULL) return cudaSuccess;
+    if (s->capture == NULL) return happens_made(s, address, size), cudaSuccess;
     Op op = {.kind = OP_ALLOC, .is_async = true, .memory = {address, size}};
     return op_submit(handle, &op);
 }

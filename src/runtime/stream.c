@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "runtime/graph.h"
+#include "runtime/happens.h"
 #include "runtime/observe.h"
 #include "runtime/reorder.h"
 #include "runtime/report.h"
@@ -79,6 +80,7 @@ CudaError stream_wait(Stream *s) {
 
 CudaError stream_wait_all(void) {
     print_flush();
+    happens_wait_all();
     for (const Stream *s = streams; s; s = s->next) later(&runtime.host_ns, s->ns);
     memory_read_shared();
     reorder_read_shared();
@@ -125,6 +127,7 @@ CudaError op_run(Stream *s, const Op *op) {
     join_default(s);
     later(&s->ns, runtime.host_ns);
     observed_before(s, op);
+    happens_begin(s, op);
     CudaError e = run_kind(s, op, &ns, &engine);
     if (engine != ENGINE_NONE) {
         later(&s->ns, engine_ns[engine]);
@@ -133,6 +136,7 @@ CudaError op_run(Stream *s, const Op *op) {
     }
     later(&report->device_ns, s->ns);
     observed_op(s, op, e, ns);
+    happens_end(s, op, e);
     if (!op->is_async && e == cudaSuccess) e = stream_wait(s);
     return e;
 }
@@ -182,6 +186,7 @@ static CudaError stream_free(Stream *handle) {
             break;
         }
     capture_leave(handle);
+    clock_free(&handle->clock);
     handle->magic = 0;
     free(handle);
     return cudaSuccess;
@@ -196,7 +201,9 @@ static CudaError synchronise(Stream *handle) {
     if (s == NULL) return cudaErrorInvalidResourceHandle;
     CudaError e = s->capture ? capture_spoil(s) : capture_implicit(s);
     if (e == cudaSuccess) e = capture_forbids();
-    return e ? e : stream_wait(s);
+    if (e) return e;
+    happens_wait_stream(s);
+    return stream_wait(s);
 }
 
 API(cudaStreamSynchronize, Stream *s) {
@@ -315,6 +322,7 @@ static CudaError event_free(Event *e) {
     for (Event **at = &events; *at; at = &(*at)->next)
         if (*at == e) {
             *at = e->next;
+            clock_free(&e->clock);
             free(e);
             return cudaSuccess;
         }
@@ -350,6 +358,7 @@ static CudaError event_wait(Event *e) {
     if (forbidden) return forbidden;
     print_flush();
     if (e->recorded) later(&runtime.host_ns, e->ns);
+    happens_wait(&e->clock);
     return runtime.fault;
 }
 

@@ -46,4 +46,19 @@ like "how far results are apart is said" \
   "reads of .cudaMalloc 1. depends on the order of atomics: 1 of 1 words .* by at most [0-9.]+e-07 of their value .*line 18, kernel void sum" \
   "$(cat err)"
 
+# What nothing orders names both calls: a line of a program's text is the words that follow "told: ".
+source=$TOP/tests/programs/unordered.cu
+env -u LD_PRELOAD nvcc -std=c++17 -cudart shared -gencode arch=compute_90,code=compute_90 -o unordered "$source" \
+  >unordered.log 2>&1
+ok $? "unordered.cu builds" "$(cat unordered.log)"
+"$GILUA" run --quiet --check streams -- ./unordered bug >out 2>err
+is "what is wrong with streams: status 1" 1 $?
+is "as many findings as are wrong" "$(grep -c 'told: ' "$source")" "$(grep -c '^gilua: ' err)"
+sed -n 's/.*told: //p' "$source" >told
+while read -r words && read -r line <&3; do
+  ok "$([[ $line == *"$words"* ]]; echo $?)" "told: $words" "$line"
+done <told 3<err
+"$GILUA" run --quiet --check streams -- ./unordered fix >out 2>err
+is "what is ordered is not told" "0 " "$? $(cat err)"
+
 finish

@@ -20,7 +20,7 @@ local tempfolder = require "gilua.base.tempfolder"
 local textfile = require "gilua.base.textfile"
 
 local BUILD = ("NVCC_APPEND_FLAGS='%s' make"):format(programhost.NVCC_FLAGS)
-local CHECKS = { "races", "global-races", "uninit", "order", "leaks" }
+local CHECKS = { "races", "global-races", "uninit", "order", "streams", "leaks" }
 
 --------------------------------------------------------------------------------------------------
 -- The command line

@@ -51,10 +51,10 @@ end
 ---@param model table
 function M.write_config(folder, o, model)
   local checks = o.checks or {}
-  -- Which bytes were written, or would be others in another order, is no part of what launches are
-  -- compared by.
-  local lines = { "gpu " .. model.name,
-    "repeats.skip " .. ((checks.uninit or checks.order) and 0 or 1),
+  -- Which bytes were written, read, or would be others in another order, is no part of what launches
+  -- are compared by.
+  local looks = checks.uninit or checks.order or checks.streams
+  local lines = { "gpu " .. model.name, "repeats.skip " .. (looks and 0 or 1),
     ("patience %d"):format(o.patience or 0), "api-errors " .. (o["api-errors"] == "no" and 0 or 1) }
   for _, field in ipairs(settings.keys(model)) do
     if field ~= "name" then

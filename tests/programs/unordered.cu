@@ -1,0 +1,133 @@
+// Work on several streams that nothing orders, in pairs: each as it is wrong (`unordered bug`) and as
+// it is right (`unordered fix`). A mark behind a pair has words of the one line that is told of it;
+// nothing else is told. checks.t reads the marks.
+#include <cstdio>
+#include <cstring>
+#include <cuda_runtime.h>
+
+enum { N = 4096, BYTES = N * sizeof(int) };
+
+__global__ void fill(int *x, int v) {
+    x[blockIdx.x * blockDim.x + threadIdx.x] = v;
+}
+__global__ void add(const int *x, int *y) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    y[i] += x[i];
+}
+__global__ void evens(int *x, int first) {
+    x[2 * threadIdx.x + first] = threadIdx.x;
+}
+
+static cudaStream_t a, b, blocking, other;
+static cudaEvent_t event;
+static int *x, *y, *z, *pinned, *managed;
+
+static void order(cudaStream_t first, cudaStream_t second) {
+    cudaEventRecord(event, first);
+    cudaStreamWaitEvent(second, event, 0);
+}
+
+template <bool BUG> static void kernels() { // told: kernel fill(int*, int) on stream 2 and kernel add(int const*, int*) on stream 3
+    fill<<<N / 128, 128, 0, a>>>(x, 1);
+    if (!BUG) order(a, b);
+    add<<<N / 128, 128, 0, b>>>(x, y);
+}
+template <bool BUG> static void copy() { // told: cudaMemcpyAsync on stream 2 and kernel add(int const*, int*) on stream 3
+    cudaMemcpyAsync(x, pinned, BYTES, cudaMemcpyHostToDevice, a);
+    if (!BUG) cudaStreamSynchronize(a);
+    add<<<N / 128, 128, 0, b>>>(x, y);
+}
+template <bool BUG> static void early() { // told: kernel fill(int*, int) on stream 2 and cudaMemcpyAsync on stream 3
+    if (BUG) order(a, b); // the event comes before the kernel
+    fill<<<N / 128, 128, 0, a>>>(z, 3);
+    if (!BUG) order(a, b);
+    cudaMemcpyAsync(pinned, z, BYTES, cudaMemcpyDeviceToHost, b);
+}
+template <bool BUG> static void parts() { // told: kernel fill(int*, int) on stream 2 and kernel fill(int*, int) on stream 3
+    fill<<<16, 128, 0, a>>>(x, 1);
+    fill<<<16, 128, 0, b>>>(x + N / 2 - (BUG ? 1 : 0), 2);
+}
+template <bool BUG> static void between() { // told: kernel evens(int*, int) on stream 2 and kernel evens(int*, int) on stream 3
+    evens<<<1, 128, 0, a>>>(y, 0);
+    evens<<<1, 128, 0, b>>>(y, BUG ? 2 : 1);
+}
+template <bool BUG> static void legacy() { // told: cudaMemsetAsync on the default stream and kernel fill(int*, int) on stream 3
+    cudaMemsetAsync(z, 0, BYTES, 0);
+    fill<<<N / 128, 128, 0, BUG ? b : blocking>>>(z, 2);
+}
+template <bool BUG> static void memset_() { // told: kernel fill(int*, int) on stream 2 and cudaMemset on the default stream
+    fill<<<N / 128, 128, 0, BUG ? a : blocking>>>(y, 2);
+    cudaMemset(y, 0, BYTES);
+}
+template <bool BUG> static void pool() { // told: cudaMallocAsync on stream 2 and kernel fill(int*, int) on stream 3
+    int *p;
+    cudaMallocAsync((void **)&p, BYTES, a);
+    if (!BUG) order(a, b);
+    fill<<<N / 128, 128, 0, b>>>(p, 1);
+    order(b, a);
+    cudaFreeAsync(p, a);
+}
+template <bool BUG> static void pool_free() { // told: kernel fill(int*, int) on stream 3 and cudaFreeAsync on stream 2
+    int *p;
+    cudaMallocAsync((void **)&p, BYTES, a);
+    order(a, b);
+    fill<<<N / 128, 128, 0, b>>>(p, 1);
+    if (!BUG) order(b, a);
+    cudaFreeAsync(p, a);
+}
+template <bool BUG> static void refilled() { // told: the host changed bytes of 'cudaHostAlloc
+    for (int i = 0; i < N; i++) pinned[i] = i;
+    cudaMemcpyAsync(x, pinned, BYTES, cudaMemcpyHostToDevice, a);
+    if (!BUG) cudaStreamSynchronize(a);
+    pinned[7] = -1;
+}
+template <bool BUG> static void shared() { // told: the host changed bytes of 'cudaMallocManaged
+    fill<<<N / 128, 128, 0, a>>>(managed, 1);
+    if (!BUG) cudaStreamSynchronize(a);
+    managed[7] = -1;
+}
+template <bool BUG> static void chain() { // told: kernel fill(int*, int) on stream 2 and kernel fill(int*, int) on stream 5
+    fill<<<N / 128, 128, 0, a>>>(x, 1);
+    order(a, b);
+    if (!BUG) fill<<<1, 128, 0, b>>>(y, 1);
+    if (!BUG) order(b, other);
+    fill<<<N / 128, 128, 0, other>>>(x, 2);
+}
+template <bool BUG> static void graph() { // told: kernel fill(int*, int) on stream 2 and kernel add(int const*, int*) on stream 2
+    cudaGraph_t g;
+    cudaGraphExec_t run;
+    cudaStreamBeginCapture(a, cudaStreamCaptureModeRelaxed);
+    order(a, b);
+    fill<<<N / 128, 128, 0, a>>>(x, 1);
+    if (!BUG) order(a, b);
+    add<<<N / 128, 128, 0, b>>>(x, y);
+    order(b, a);
+    cudaStreamEndCapture(a, &g);
+    cudaGraphInstantiate(&run, g, 0);
+    cudaGraphLaunch(run, a);
+    cudaStreamSynchronize(a);
+    cudaGraphExecDestroy(run);
+    cudaGraphDestroy(g);
+}
+
+template <bool BUG> static void run() {
+    void (*all[])() = {kernels<BUG>, copy<BUG>,      early<BUG>,    parts<BUG>,  between<BUG>,
+                       legacy<BUG>,  memset_<BUG>,   pool<BUG>,     pool_free<BUG>, refilled<BUG>,
+                       shared<BUG>,  chain<BUG>,     graph<BUG>};
+    for (auto f : all) f(), cudaDeviceSynchronize();
+}
+
+int main(int, char **argv) {
+    cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking);
+    cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking);
+    cudaStreamCreate(&blocking);
+    cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking);
+    cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
+    cudaMalloc(&x, BYTES), cudaMalloc(&y, BYTES), cudaMalloc(&z, BYTES);
+    cudaMallocHost(&pinned, BYTES), cudaMallocManaged(&managed, BYTES);
+    cudaMemset(x, 0, BYTES), cudaMemset(y, 0, BYTES);
+    cudaDeviceSynchronize();
+    if (strcmp(argv[1], "bug") == 0) run<true>();
+    else run<false>();
+    printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));
+}
