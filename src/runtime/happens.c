@@ -123,7 +123,7 @@ static const char *label_of(uint64_t region, EmuAllocation *a) {
 
 static void tell(const Access *now, const Access *then, uint64_t first) {
     EmuAllocation a;
-    report_finding("stream_race",
+    report_finding("stream_race", NULL,
                    "nothing orders %s and %s, which both use byte %llu of '%s'%s", then->what,
                    now->what, (unsigned long long)first, label_of(now->region, &a),
                    !now->writes    ? " (the first writes)"
@@ -210,7 +210,7 @@ static void note_kernel(Stream *s, const Op *op) {
 
 static void tell_changed(const Access *a, const Region *r, uint64_t at) {
     EmuAllocation of;
-    report_finding("stream_race",
+    report_finding("stream_race", NULL,
                    "the host changed bytes of '%s' (byte %llu) before it waited for %s, which %s them",
                    label_of(r->address, &of), (unsigned long long)at, a->what,
                    a->writes ? "writes" : "reads");

@@ -243,7 +243,7 @@ static bool judge(const ReorderRun *run, const Child *c) {
         return true;
     }
     if (status != EMU_OK) {
-        report_finding("order_dependence",
+        report_finding("order_dependence", NULL,
                        "kernel %s fails when its blocks, warps and lanes run in another order: %s",
                        run->l->kernel->shown, message);
         return true;
