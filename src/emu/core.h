@@ -65,9 +65,10 @@ enum {
     ORDER_ACQUIRE = 8,  /* as if a fence came behind */
     ORDER_BLOCK = 16,   /* of the block's scope */
     ORDER_VOLATILE = 32,
-    ORDER_COMPARED = 64,  /* a volatile load, of what is only compared with something */
+    ORDER_TESTED = 64,    /* a volatile load, of what is compared with something */
     ORDER_EXPECTED = 128, /* a load of what a compare-and-swap at the same address expects */
     ORDER_BLIND = 256,    /* an atomic whose result nobody reads */
+    ORDER_SWAP = 1024,    /* a compare-and-swap */
     ORDER_CACHED = 512    /* a load through a cache that does not see the launch's writes */
 };
 

@@ -732,7 +732,7 @@ bool decode_function(EmuModule *mod, int index, int first_block, uint32_t shared
     free(d.pool_slot);
     free(d.readers.first);
     free(d.readers.at);
-    free(d.readers.compared);
+    free(d.readers.tested);
     free(d.cost);
     free(d.is_repeat);
     free(d.n_reads);

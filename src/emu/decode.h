@@ -33,7 +33,7 @@ enum {
 /* The readers of register r are at[first[r]] … at[first[r + 1] - 1]: see decode_memory.c. */
 typedef struct Readers {
     int *first, *at;
-    uint8_t (*compared)[MOST_COPIES + 1]; /* by register and copies: 0 unknown, 1 yes, 2 no */
+    uint8_t (*tested)[MOST_COPIES + 1]; /* by register and copies: 0 unknown, 1 yes, 2 no */
 } Readers;
 
 typedef struct Decoder {

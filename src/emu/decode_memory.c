@@ -347,39 +347,46 @@ static void find_readers(Decoder *d) {
     Readers *r = &d->readers;
     if (r->first) return;
     r->first = gi_alloc(((size_t)f->n_regs + 2) * sizeof(int));
-    r->compared = gi_alloc((size_t)f->n_regs * sizeof *r->compared);
+    r->tested = gi_alloc((size_t)f->n_regs * sizeof *r->tested);
     add_readers(r, f);
     for (int k = 0; k < f->n_regs; k++) r->first[k + 2] += r->first[k + 1];
     r->at = gi_alloc((size_t)r->first[f->n_regs + 1] * sizeof(int) + 1);
     add_readers(r, f);
 }
 
-static bool only_compared(Decoder *d, int reg, int depth);
+static bool is_tested(Decoder *d, int reg, int depth);
 
-static bool find_compared(Decoder *d, int reg, int depth) {
+static bool find_test(Decoder *d, int reg, int depth) {
     const Readers *r = &d->readers;
     for (int i = r->first[reg]; i < r->first[reg + 1]; i++) {
         const PtxInstr *in = &d->func->code[r->at[i]];
-        if (ptx_is(in, "setp")) continue;
         const PtxOperand *to = &in->args[0];
-        if (!ptx_is(in, "mov cvt and") || to->kind != PTX_OP_REG || depth == 0) return false;
-        if (to->reg != reg && !only_compared(d, to->reg, depth - 1)) return false;
+        if (ptx_is(in, "setp") || (ptx_is(in, "atom") && ptx_has_mod(in, "cas"))) return true;
+        bool part = ptx_is(in, "mov cvt and or xor not shr shl bfe prmt add sub min max");
+        if (!part || depth == 0) continue;
+        for (int k = 0; k < (to->kind == PTX_OP_REG ? 1 : to->n_elems); k++) {
+            const PtxOperand *one = to->kind == PTX_OP_REG ? to : &to->elems[k];
+            if (one->kind == PTX_OP_REG && one->reg != reg && is_tested(d, one->reg, depth - 1))
+                return true;
+        }
     }
-    return true;
+    return false;
 }
 
-/* Does nothing come of a register but comparisons, of it or of what it was copied to, by so many
-** copies at most? Found out once. */
-static bool only_compared(Decoder *d, int reg, int depth) {
-    uint8_t *known = &d->readers.compared[reg][depth];
-    if (*known == 0) *known = find_compared(d, reg, depth) ? 1 : 2;
+/* Is a register compared with something, or what it was copied to, or a part of it or a sum, in so
+** many steps at most? Found out once. */
+static bool is_tested(Decoder *d, int reg, int depth) {
+    uint8_t *known = &d->readers.tested[reg][depth];
+    if (*known == 0) *known = find_test(d, reg, depth) ? 1 : 2;
     return *known == 1;
 }
 
-static bool is_compared(Decoder *d, const PtxOperand *loaded) {
-    if (loaded->kind != PTX_OP_REG) return false;
+static bool is_any_tested(Decoder *d, const PtxOperand *loaded) {
     find_readers(d);
-    return only_compared(d, loaded->reg, MOST_COPIES);
+    if (loaded->kind == PTX_OP_REG) return is_tested(d, loaded->reg, MOST_COPIES);
+    for (int k = 0; k < loaded->n_elems; k++)
+        if (is_any_tested(d, &loaded->elems[k])) return true;
+    return false;
 }
 
 static bool is_same_address(const PtxOperand *a, const PtxOperand *b) {
@@ -431,7 +438,7 @@ static bool decode_access(Decoder *d, Use use, bool is_store) {
         return false;
     f.bound = (uint8_t)bound;
     f.order = order_of(in);
-    if (!is_store && f.order & ORDER_VOLATILE && is_compared(d, regs)) f.order |= ORDER_COMPARED;
+    if (!is_store && f.order & ORDER_VOLATILE && is_any_tested(d, regs)) f.order |= ORDER_TESTED;
     if (!is_store && is_expected(d, at, regs)) f.order |= ORDER_EXPECTED;
     if (f.space == PTX_PARAM && at->elems[0].kind == PTX_OP_SYMBOL) return known_param(d, &f, at);
     if (known_const(d, &f, at)) {
@@ -651,6 +658,7 @@ static bool decode_atomic(Decoder *d) {
                   .size = (uint8_t)ptx_type_size(type),
                   .order = order_of(in) | ORDER_ATOMIC | ORDER_STRONG};
     if (!f.is_read) f.order |= ORDER_BLIND;
+    if (op == ATOM_CAS) f.order |= ORDER_SWAP;
     d->cost[d->index] = space == PTX_SHARED ? COST_ATOMIC_SHARED : COST_ATOMIC;
     if (n > 1) return vector_atomic(d, f, n, returns);
     uint32_t to = 0, base, b, c;

@@ -16,7 +16,8 @@
 ** A strong store replaces what its place hands over; an atomic adds to it. A fence covers what its
 ** own thread did, and what all threads of the block did before the last barrier.
 ** A barrier of the block behind the read stands for the reader's fence, as in NVIDIA's samples and
-** CUDA's guide, though not in the ISA. Where the exact rule would ask for too much memory more is
+** CUDA's guide, though not in the ISA; and strong accesses may do without one, but behind a
+** compare-and-swap, which takes a lock. Where the exact rule would ask for too much memory more is
 ** taken to be in order than is, so that races may be missed and none is invented: of fences that
 ** threads of a block made between two barriers the last time counts for all of them; what a thread
 ** took over it hands on without another fence.
@@ -147,6 +148,11 @@ static Handover *new_place(Handovers *h, uint64_t key) {
     return o;
 }
 
+Handover *handover_at(const Handovers *h, uint64_t key) {
+    Handover *o = h->n ? place_of(h, key) : NULL;
+    return o && o->key ? o : NULL;
+}
+
 void handovers_free(Handovers *h) {
     for (int i = 0; i < h->cap; i++) {
         for (int k = 0; k < FENCE_SCOPES; k++) free(h->at[i].pasts[k].at);
@@ -172,7 +178,7 @@ static void each_mind(BlockOrder *b, int warp, uint32_t lanes, void (*what)(Bloc
 static void empty_mind(BlockOrder *b, int thread) {
     Mind *mind = &b->mind[thread];
     for (int k = 0; k < FENCE_SCOPES; k++) mind->seen[k].n = 0;
-    mind->knows.n = 0;
+    mind->knows.n = mind->glimpsed.n = 0;
     mind->key = 0;
     b->minds[thread / LANES] &= ~(1u << thread % LANES);
 }
@@ -198,10 +204,12 @@ void order_acquire(BlockOrder *b, int thread, bool whole_gpu) {
     b->any_known |= mind->knows.n > 0;
 }
 
-static bool knows(const BlockOrder *b, const Touch *then, int thread) {
+static bool knows(const BlockOrder *b, const Touch *then, int thread, bool strong) {
     int warp = thread / LANES;
     if (covers(&b->known, then) || covers(&b->warp_known[warp], then)) return true;
-    return b->minds[warp] >> thread % LANES & 1 && covers(&b->mind[thread].knows, then);
+    if (!(b->minds[warp] >> thread % LANES & 1)) return false;
+    const Mind *mind = &b->mind[thread];
+    return covers(&mind->knows, then) || (strong && covers(&mind->glimpsed, then));
 }
 
 /* --- a block --- */
@@ -213,6 +221,7 @@ void order_begin(BlockOrder *b, uint32_t block) {
         each_mind(b, i, FULL_MASK, empty_mind);
         b->warp_known[i].n = 0;
     }
+    lock_barrier(b);
     b->known.n = b->read.n = 0;
     b->any_known = false;
     if (b->any_fence) memset(b->fence, 0, sizeof b->fence);
@@ -226,8 +235,10 @@ void order_free(BlockOrder *b) {
     for (int i = 0; b->mind && i < MOST_THREADS; i++) {
         for (int k = 0; k < FENCE_SCOPES; k++) free(b->mind[i].seen[k].at);
         free(b->mind[i].knows.at);
+        free(b->mind[i].glimpsed.at);
     }
     free(b->mind);
+    free(b->hold);
     for (int i = 0; i < LANES; i++) free(b->warp_known[i].at);
     free(b->known.at);
     free(b->read.at);
@@ -235,6 +246,7 @@ void order_free(BlockOrder *b) {
 
 void order_barrier(BlockOrder *b) {
     b->epoch++;
+    lock_barrier(b);
     for (int k = 0; b->any_fence && k < FENCE_SCOPES; k++) {
         join(&b->fenced[k], &b->fencing[k]);
         b->fencing[k] = (Past){.block = b->block};
@@ -283,19 +295,27 @@ void order_release(BlockOrder *b, int thread, uint64_t time, bool whole_gpu) {
     b->any_fence = true;
 }
 
-void order_take(BlockOrder *b, const Handovers *h, uint64_t key, int thread, bool whole_gpu) {
-    if (h->n == 0) return;
-    const Handover *o = place_of(h, key);
-    if (o->key == 0) return;
+/* Adds what a place hands over in the block's scope, and in the GPU's (or NULL). */
+static void see(const BlockOrder *b, const Handover *o, Pasts *in_block, Pasts *in_gpu) {
+    const Past *near = past_of(&o->pasts[FENCE_BLOCK], b->block);
+    if (o->giver == b->block) add_pasts(in_block, &o->pasts[FENCE_BLOCK]);
+    else if (near) add_past(in_block, near);
+    if (in_gpu) add_pasts(in_gpu, &o->pasts[FENCE_GPU]);
+}
+
+void order_take(BlockOrder *b, const Handovers *h, uint64_t key, int thread, bool whole_gpu,
+                bool is_lock) {
+    const Handover *o = handover_at(h, key);
+    if (o == NULL) return;
     Mind *mind = mind_of(b, thread);
     if (mind->key == key && mind->version == o->version) return; /* it spins */
     mind->key = key;
     mind->version = o->version;
     add_spans(&b->read, &o->read);
-    const Past *near = past_of(&o->pasts[FENCE_BLOCK], b->block);
-    if (o->giver == b->block) add_pasts(&mind->seen[FENCE_BLOCK], &o->pasts[FENCE_BLOCK]);
-    else if (near) add_past(&mind->seen[FENCE_BLOCK], near);
-    if (whole_gpu) add_pasts(&mind->seen[FENCE_GPU], &o->pasts[FENCE_GPU]);
+    see(b, o, &mind->seen[FENCE_BLOCK], whole_gpu ? &mind->seen[FENCE_GPU] : NULL);
+    if (is_lock) return;
+    see(b, o, &mind->glimpsed, whole_gpu ? &mind->glimpsed : NULL);
+    b->any_known |= mind->glimpsed.n > 0;
 }
 
 /* Adds what a thread hands on in a scope: what was fenced, and what it knows. */
@@ -337,7 +357,7 @@ bool order_read_is_over(const BlockOrder *b, const Touch *then) {
     return false;
 }
 
-bool order_is_over(const BlockOrder *b, const Touch *then, int thread) {
+bool order_is_over(const BlockOrder *b, const Touch *then, int thread, bool strong) {
     if (then->block == b->block) {
         if (then->thread == thread || then->epoch != b->epoch) return true;
         int warp = thread / LANES;
@@ -345,5 +365,5 @@ bool order_is_over(const BlockOrder *b, const Touch *then, int thread) {
             b->met[warp][thread % LANES][then->thread % LANES] >= then->lane_epoch)
             return true;
     }
-    return b->any_known && knows(b, then, thread);
+    return b->any_known && knows(b, then, thread, strong);
 }

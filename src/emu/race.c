@@ -13,9 +13,10 @@
 **
 ** Of strong accesses two kinds are told all the same, as volatile promises less than programs take
 ** from it: a value is lost, where one of two writes is volatile and the later one's thread cannot
-** have seen the earlier; lanes of a warp pass on values by volatile accesses with nothing between,
-** as if they went in step. And so is a load through a cache that keeps no order with the launch's
-** writes (ld.global.nc, __ldg), of what the launch has changed.
+** have seen the earlier; a value is read and used, and no test of it can tell whether it is there
+** yet. And so are accesses under a lock that one of two threads took without a fence (lock.c), and a
+** load through a cache that keeps no order with the launch's writes (ld.global.nc, __ldg), of what
+** the launch has changed.
 **
 ** A byte remembers its last writer, an atomic one by another thread before that, who wrote before
 ** atomics did, and two of its readers. Memory is kept track of by words of four bytes, where
@@ -96,9 +97,18 @@ typedef enum Verdict {
     GUILTY,
     GUILTY_SCOPE,
     GUILTY_LAST,
-    GUILTY_STEP,
+    GUILTY_UNTESTED,
+    GUILTY_LOCK,
     GUILTY_STALE
 } Verdict;
+
+/* order_is_over, which it asks where that is not at once clear. */
+static inline bool is_over(const BlockOrder *b, const Touch *then, const Touch *now) {
+    if (then->time == 0) return true;
+    bool is_here = then->block == now->block;
+    if (is_here && (then->thread == now->thread || then->epoch != now->epoch)) return true;
+    return order_is_over(b, then, now->thread, now->order & ORDER_STRONG);
+}
 
 /* What an access does that is judged: its touch, whether it writes, and whether the bytes stay as
 ** they are. */
@@ -111,10 +121,6 @@ static bool is_thread(const Touch *a, const Touch *b) {
     return a->thread == b->thread && a->block == b->block;
 }
 
-static bool is_warp(const Touch *a, const Touch *b) {
-    return a->thread / LANES == b->thread / LANES && a->block == b->block;
-}
-
 /* Did a strong read, of which the thread knows, see that strong write, or what came of it by atomics?
 ** (The ISA's observation order, and causality behind it.) */
 static bool is_observed(const BlockOrder *b, const Cell *cell, const Touch *then,
@@ -124,7 +130,7 @@ static bool is_observed(const BlockOrder *b, const Cell *cell, const Touch *then
     for (int k = cell->write.order & ORDER_ATOMIC ? 0 : 1; k < 3; k++) {
         const Touch *z = reads[k];
         bool sees = z->time > then->time && z->order & ORDER_STRONG;
-        if (sees && order_is_over(b, z, now->thread)) return true;
+        if (sees && is_over(b, z, now)) return true;
     }
     return false;
 }
@@ -142,8 +148,7 @@ static Verdict judge_strong(const Cell *cell, const Touch *then, bool then_write
     if (one & ORDER_BLOCK && then->block != now->by->block) return GUILTY_SCOPE;
     if (!(one & ORDER_VOLATILE)) return IN_ORDER;
     if (!(now->writes && then_writes)) {
-        bool passes = both & ORDER_VOLATILE && !(one & ORDER_COMPARED) && is_warp(then, now->by);
-        return passes ? GUILTY_STEP : IN_ORDER;
+        return both & ORDER_VOLATILE && !(one & ORDER_TESTED) ? GUILTY_UNTESTED : IN_ORDER;
     }
     bool is_blind = now->by->order & (ORDER_VOLATILE | ORDER_BLIND) && !now->same;
     return is_blind && then == &cell->write && !has_seen(cell, now->by) ? GUILTY_LAST : IN_ORDER;
@@ -154,7 +159,10 @@ static Verdict judge(const BlockOrder *b, const Cell *cell, const Touch *then, b
     const Touch *by = now->by;
     bool same = now->writes && now->same;
     if (then->time == 0 || (then->time == by->time && same)) return IN_ORDER;
-    if (order_is_over(b, then, by->thread)) return IN_ORDER;
+    if (is_over(b, then, by)) {
+        bool bare = lock_is_bare(b, then, by->thread) && !(then->order & by->order & ORDER_ATOMIC);
+        return bare ? GUILTY_LOCK : IN_ORDER;
+    }
     if (then_writes ? is_observed(b, cell, then, by) : order_read_is_over(b, then)) return IN_ORDER;
     if (then->order & by->order & ORDER_STRONG) return judge_strong(cell, then, then_writes, now);
     if (same && (then_writes || cell->changed < then->time)) return BENIGN_VALUE;
@@ -172,7 +180,8 @@ static void describe_then(const Access *a, const Touch *then, Verdict v, char *o
         [GUILTY] = "",
         [GUILTY_SCOPE] = "; an access of the block's scope is atomic for its own block alone",
         [GUILTY_LAST] = "; which of the two values stays is not certain",
-        [GUILTY_STEP] = "; volatile does not keep the lanes of a warp in step",
+        [GUILTY_UNTESTED] = "; volatile orders nothing, and the value is used without a test",
+        [GUILTY_LOCK] = "; it has taken the lock without a fence behind that",
         [GUILTY_STALE] = "; it may get what was there before the launch"};
     const unsigned *g = a->m->launch->grid;
     bool elsewhere = then->block != block_number(a->m);
@@ -209,14 +218,6 @@ static void tell(const Access *a, const Deed *now, const Touch *then, bool then_
 }
 
 /* --- one access --- */
-
-/* order_is_over, which it asks where that is not at once clear. */
-static inline bool is_over(const BlockOrder *b, const Touch *then, const Touch *now) {
-    if (then->time == 0) return true;
-    bool is_here = then->block == now->block;
-    if (is_here && (then->thread == now->thread || then->epoch != now->epoch)) return true;
-    return order_is_over(b, then, now->thread);
-}
 
 /* A reader that is not over stays where a strong one would take its place: strong reads race with
 ** less. */

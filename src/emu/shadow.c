@@ -213,6 +213,7 @@ void shadow_fence(Machine *m, const Warp *w, bool whole_gpu) {
         int thread = w->index * LANES + __builtin_ctz(left);
         order_release(&s->here->order, thread, s->time, whole_gpu);
         order_acquire(&s->here->order, thread, whole_gpu);
+        lock_fence(&s->here->order, thread, s->time, whole_gpu);
     }
     s->time++;
 }
@@ -400,12 +401,35 @@ static void hand_over(const Access *a, Shadow *s, int thread, const uint8_t *mem
     if (a->order & ORDER_RELEASE) order_release(b, thread, s->time, whole_gpu);
     for (unsigned k = 0; k < a->bytes; k += 4) {
         uint64_t key = place_key(a, memory, k);
-        if (reads) order_take(b, &s->handovers, key, thread, whole_gpu);
+        if (reads)
+            order_take(b, &s->handovers, key, thread, whole_gpu, a->order & ORDER_SWAP);
         if (a->is_write) order_give(b, &s->handovers, key, thread, whole_gpu, replaces);
         if (!reads && whole_gpu && a->space != PTX_SHARED)
             order_give_reads(b, &s->handovers, key, s->time);
     }
-    if (a->order & ORDER_ACQUIRE) order_acquire(b, thread, whole_gpu);
+}
+
+static uint64_t word_at(const Access *a, const uint8_t *bytes) {
+    uint64_t word = 0;
+    memcpy(&word, bytes, a->bytes < 8 ? a->bytes : 8);
+    return word;
+}
+
+/* A strong access: a lock may be taken by it, or given back. */
+static void order_strong(const Access *a, Shadow *s, int thread, const uint8_t *memory,
+                         const uint8_t *value) {
+    BlockOrder *b = &s->here->order;
+    bool changes = value && memcmp(value, memory, a->bytes) != 0;
+    bool whole_gpu = !(a->order & ORDER_BLOCK);
+    uint64_t key = place_key(a, memory, 0);
+    hand_over(a, s, thread, memory);
+    if (changes && !(a->order & ORDER_SWAP))
+        lock_give(b, &s->handovers, key, thread, s->time, word_at(a, value));
+    if (changes && a->order & ORDER_SWAP)
+        lock_take(b, &s->handovers, key, thread, s->time, word_at(a, memory));
+    if (!(a->order & ORDER_ACQUIRE)) return;
+    order_acquire(b, thread, whole_gpu);
+    lock_fence(b, thread, s->time, whole_gpu);
 }
 
 static Touch touch_of(const Access *a, const Shadow *s, int thread) {
@@ -437,7 +461,7 @@ void shadow_access(const Access *a, const Alloc *in, const uint8_t *memory, cons
     if (undefined) find_undefined(a, undefined);
     if (s->here->shared == NULL) return;
     int thread = a->w->index * LANES + a->lane;
-    if (a->order & ORDER_STRONG) hand_over(a, s, thread, memory);
+    if (a->order & ORDER_STRONG) order_strong(a, s, thread, memory, value);
     Cells *cells = in ? in->cells : s->here->shared;
     if (cells == NULL) return;
     Touch now = touch_of(a, s, thread);
@@ -467,6 +491,7 @@ bool shadow_fits(const Access *a, const Alloc *in, const uint8_t *memory, const 
     if (written && undefined_of(a, written, at)) return false;
     Cells *cells = in ? in->cells : s->here->shared;
     if (s->here->shared == NULL || cells == NULL) return true;
+    if (s->here->order.doubts[a->w->index]) return false;
     Touch now = touch_of(a, s, a->w->index * LANES + a->lane);
     return race_is_none(a, &s->here->order, cells, at + (in ? in->cells_at : 0), &now, memory,
                         value);

@@ -48,8 +48,22 @@ enum { FENCE_BLOCK, FENCE_GPU, FENCE_SCOPES };
 ** behind it yet, and known. */
 typedef struct Mind {
     Pasts seen[FENCE_SCOPES], knows;
+    Pasts glimpsed; /* what strong accesses may count on without a fence: not from locks */
     uint64_t key, version; /* of the place that it read last */
 } Mind;
+
+/* A thread that has a lock, or had it: from its compare-and-swap on, until its first fence of a scope
+** or until it gave the lock back. */
+typedef struct Bare {
+    uint32_t block;
+    int thread;
+    uint64_t from, to[FENCE_SCOPES]; /* 0: not yet */
+} Bare;
+
+typedef struct Hold { /* a thread's last lock */
+    uint64_t key, was; /* where; what was there */
+    Bare bare, before; /* its own; who had it before: to 0, nobody */
+} Hold;
 
 typedef struct Met { /* the lanes that a lane met by bar.warp.sync, or by a chain, in an epoch */
     uint32_t epoch, lanes;
@@ -70,6 +84,9 @@ typedef struct BlockOrder {
     Spans read; /* of other blocks */
     Mind *mind; /* by thread; NULL: nobody took anything */
     uint32_t minds[LANES]; /* by warp: lanes whose mind is not empty */
+    Hold *hold;            /* by thread; NULL: nobody took a lock */
+    uint32_t holds[LANES]; /* by warp: lanes that have one, */
+    uint32_t doubts[LANES]; /* and those whose last holder did something before it fenced */
 } BlockOrder;
 
 /* What a place in memory hands on from those who write to it to those who read it. */
@@ -79,6 +96,7 @@ typedef struct Handover {
     uint32_t giver;   /* the block that gave last */
     Pasts pasts[FENCE_SCOPES];
     Spans read;
+    Bare bare; /* the last holder, if it is a lock */
 } Handover;
 
 typedef struct Handovers { /* a hash table: cap is 0 or a power of two */
@@ -94,17 +112,29 @@ void order_warp_sync(BlockOrder *b, int warp, uint32_t lanes);
 void order_release(BlockOrder *b, int thread, uint64_t time, bool whole_gpu);
 void order_acquire(BlockOrder *b, int thread, bool whole_gpu);
 /* A strong access by a thread to the place `key`: a read sees what is handed over there, a write
-** hands over what the thread released. replaces: a store, no atomic. */
-void order_take(BlockOrder *b, const Handovers *h, uint64_t key, int thread, bool whole_gpu);
+** hands over what the thread released. is_lock: a compare-and-swap; replaces: a store, no atomic. */
+void order_take(BlockOrder *b, const Handovers *h, uint64_t key, int thread, bool whole_gpu,
+                bool is_lock);
 void order_give(const BlockOrder *b, Handovers *h, uint64_t key, int thread, bool whole_gpu,
                 bool replaces);
 /* A strong store: the block's reads up to now are over for who reads the place, and writes then. */
 void order_give_reads(const BlockOrder *b, Handovers *h, uint64_t key, uint64_t time);
 bool order_read_is_over(const BlockOrder *b, const Touch *then);
-/* Is `then` over for a thread that is about to do something? */
-bool order_is_over(const BlockOrder *b, const Touch *then, int thread);
+/* Is `then` over for a thread that is about to do something, strong or not? */
+bool order_is_over(const BlockOrder *b, const Touch *then, int thread, bool strong);
+Handover *handover_at(const Handovers *h, uint64_t key); /* NULL: none */
 void order_free(BlockOrder *b);
 void handovers_free(Handovers *h);
+
+/* lock.c. A compare-and-swap changed the word `key` from `was`; a write put `value` there. */
+void lock_take(BlockOrder *b, const Handovers *h, uint64_t key, int thread, uint64_t time,
+               uint64_t was);
+void lock_give(BlockOrder *b, const Handovers *h, uint64_t key, int thread, uint64_t time,
+               uint64_t value);
+void lock_fence(BlockOrder *b, int thread, uint64_t time, bool whole_gpu);
+void lock_barrier(BlockOrder *b);
+/* Was `then` done under the lock that the thread has, by one that had not fenced? */
+bool lock_is_bare(const BlockOrder *b, const Touch *then, int thread);
 
 typedef struct Marks { /* of a byte: bits of the sources that addresses of it were made of */
     uint32_t reads, writes;

@@ -35,7 +35,7 @@ static void give(int from, int thread, uint64_t key) {
     order_give(&block[from], &places, key, thread, true, false);
 }
 static void look(int to, int thread, uint64_t key) {
-    order_take(&block[to], &places, key, thread, true);
+    order_take(&block[to], &places, key, thread, true, true);
 }
 static void take(int to, uint64_t key) {
     look(to, 0, key);
@@ -43,7 +43,7 @@ static void take(int to, uint64_t key) {
 }
 
 static void over(int at, int thread, Touch then, bool want, const char *what) {
-    is_int(order_is_over(&block[at], &then, thread), want, what);
+    is_int(order_is_over(&block[at], &then, thread, false), want, what);
 }
 
 static void test_block(void) {
@@ -310,7 +310,7 @@ static void test_many_places(void) {
         order_begin(&block[1], 1);
         take(1, 4 * i);
         Touch last = touch(0, 0, i), next = touch(0, 0, i + 1);
-        wrong += !order_is_over(&block[1], &last, 0) + order_is_over(&block[1], &next, 0);
+        wrong += !order_is_over(&block[1], &last, 0, false) + order_is_over(&block[1], &next, 0, false);
     }
     is_int(wrong, 0, "300 places hand over what came before the fence of each");
     order_begin(&block[1], 1);

@@ -58,6 +58,19 @@ local RACES = {
       y[0]++; //A
       __threadfence(); *(volatile unsigned *)f = 0;
     }]], { grid = 2 } },
+  { "a lock that only who has it first takes without a fence", [[
+    if (t == 0 && blockIdx.x == 0) {
+      while (atomicCAS(f, 0, 1));
+      FIX(__threadfence();)
+      y[0] += 1;
+      __threadfence(); atomicExch(f, 0);
+    }
+    if (t == 0 && blockIdx.x == 1) {
+      while (atomicCAS(f, 0, 1));
+      __threadfence();
+      y[0] += 2; //A
+      __threadfence(); atomicExch(f, 0);
+    }]], { grid = 2 }, "without a fence behind that" },
   { "a reader without a fence", [[
     if (blockIdx.x == 0 && t == 0) { y[0] = 42; __threadfence(); *(volatile unsigned *)f = 1; }
     if (blockIdx.x == 1 && t == 0) {
@@ -126,6 +139,13 @@ local RACES = {
       BUG(CACHED(v, y);) FIX(v = y[0];) //A
       y[1] = v;
     }]], { grid = 2 }, "read-only cache" },
+  { "a volatile value that no flag goes with", [[
+    volatile unsigned *v = y;
+    if (t == 0 && blockIdx.x == 0) { v[0] = 7; __threadfence(); atomicExch(f, 1); }
+    if (t == 0 && blockIdx.x == 1) {
+      FIX(while (!atomicAdd(f, 0));)
+      y[9] = v[0]; //A
+    }]], { grid = 2 }, "without a test" },
   { "a look-back through one word", [[
     unsigned long long *tile = (unsigned long long *)f, w = 0;
     if (t == 0) {
@@ -187,7 +207,7 @@ local RACES = {
     FIX(__syncwarp();)
     x = t < 16 ? v[t + 16] : 0; //A
     FIX(__syncwarp();)
-    v[t] = v[t] + x;]], {}, "in step" },
+    v[t] = v[t] + x;]], {}, "without a test" },
   { "a flag in shared memory", [[
     __shared__ int s[32]; __shared__ volatile int ready;
     if (t == 0) ready = 0;
