@@ -141,7 +141,8 @@ local function read_launch(self, code, site, body)
   local function text_of(range) return range and t:text(range[1], range[2]) end
   local list = self.launches[site.kernel] or {}
   local one = { line = site.line, place = place_of(code, i), template = site.template,
-    shared = text_of(site.shared), args = site.args, told = {}, body = body }
+    shared = text_of(site.shared), args = site.args, told = {}, body = body,
+    said = { grid = text_of(site.grid), block = text_of(site.block) } }
   one.own = locals.now(code, body)
   one.sides = function(text) return with_sides(self, text, body, one.own) end
   one.grid, one.block = one.sides(text_of(site.grid)), one.sides(text_of(site.block))

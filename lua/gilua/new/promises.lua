@@ -15,6 +15,7 @@ local brokenpromise = require "gilua.problem.brokenpromise"
 local callers = require "gilua.host.callers"
 local csource = require "gilua.source.csource"
 local ends = require "gilua.base.ends"
+local fixed = require "gilua.host.fixed"
 local float = require "gilua.rewrite.float"
 local hostcode = require "gilua.host.hostcode"
 local launchedit = require "gilua.new.launchedit"
@@ -222,24 +223,7 @@ function M.seen(problem, farm, genome, data)
 end
 
 --------------------------------------------------------------------------------------------------
--- __launch_bounds__
-
-local function threads(host, way)
-  local block = way.block ~= "" and host:dimensions(way.block)
-  return block and block[1] * block[2] * block[3]
-end
-
-local function of_bounds(host, ways, text, tell)
-  local most = tonumber(text:match "__launch_bounds__%s*%(%s*(%d+)")
-  for _, way in ipairs(most and ways or {}) do
-    local n = threads(host, way)
-    if not n then
-      tell("%s, and how many threads a block of %s has is not known", text, way.launch.place)
-    elseif n > most then
-      tell("%s, but %s launches blocks of %d", text, way.launch.place, n)
-    end
-  end
-end
+-- Blocks and grids
 
 -- The sides of a block that a genome sets; none where it sets none, as of a recording.
 local function block_set(problem, genome)
@@ -285,8 +269,8 @@ local function asked_of(problem, genome, kernel, what)
   return conditions and { words = table.concat(words, " "), conditions = conditions }
 end
 
--- The sides of a grid's or a block's text, false where one is not known.
-local function known_sides(host, text)
+-- The sides of a text as its host's code usually has them, false where one is not known.
+local function usual_sides(host, text)
   local list = text ~= "" and host:sides(text) or {}
   local is_whole = #list > 1 or list[1] and (host:value(list[1]) or launchedit.is_one_side(list[1]))
   local known = {}
@@ -297,14 +281,41 @@ local function known_sides(host, text)
   return known
 end
 
+-- The sides of a launch's grid or block, false where one may be another than it usually is: the z
+-- of `n / 64`, `dim3(n, m)` and `dim3(n, m, 1)` is 1, whatever n is.
+local function known_sides(host, way, field)
+  local said = way.launch.said[field] or ""
+  if fixed.is(host, said, way.launch.body) then return usual_sides(host, way[field]) end
+  local list, known = said ~= "" and host:sides(said) or {}, {}
+  local is_whole = #list > 1 or list[1] and launchedit.is_one_side(list[1])
+  for d = 1, 3 do
+    known[d] = math.tointeger(tonumber(list[d] or is_whole and 1 or nil)) or false
+  end
+  return known
+end
+
 -- The block of a launch with the sides that a genome sets; nil where one is not known.
 local function block_of(host, way, set)
-  local block = known_sides(host, way.block)
+  local block = known_sides(host, way, "block")
   for d = 1, 3 do
     block[d] = set[d] or block[d]
     if not block[d] then return nil end
   end
   return block
+end
+
+-- __launch_bounds__
+local function of_bounds(host, ways, text, tell)
+  local most = tonumber(text:match "__launch_bounds__%s*%(%s*(%d+)")
+  for _, way in ipairs(most and ways or {}) do
+    local block = block_of(host, way, {})
+    local n = block and block[1] * block[2] * block[3]
+    if not n then
+      tell("%s, and how many threads a block of %s has is not known", text, way.launch.place)
+    elseif n > most then
+      tell("%s, but %s launches blocks of %d", text, way.launch.place, n)
+    end
+  end
 end
 
 -- How many threads a block has as `words` change it; nil where it cannot be changed so.
@@ -350,21 +361,11 @@ local function is_one_warp(problem, genome, host, ways)
   return true
 end
 
--- As many blocks as there are then for the threads of a launch; nil where that is not known.
-local function grid_of(host, way, set)
-  local grid = way.grid ~= "" and host:dimensions(way.grid)
-  for d = 1, grid and 3 or 0 do
-    local block = set[d] and host:dimensions(way.block)
-    if set[d] and not block then return nil end
-    if set[d] then grid[d] = (grid[d] * block[d] + set[d] - 1) // set[d] end
-  end
-  return grid
-end
-
 -- Is an argument at most so many at every launch?
 local function is_at_most(host, ways, i, most)
   for _, way in ipairs(ways) do
-    local value = way.args[i] and host:value(way.args[i])
+    local said = way.launch.told[i] or way.launch.args[i]
+    local value = said and fixed.is(host, said, way.launch.body) and host:value(way.args[i])
     if not value or value > most then return false end
   end
   return #ways > 0
@@ -388,31 +389,37 @@ local function of_guards(host, problem, ways, set, tell)
 end
 
 local SIDES = { x = 1, y = 2, z = 3 }
+local TRIED = 64 -- lengths of a side that may be any
+local LONGEST = { launches.MOST_BLOCKS + 1, launches.MOST_BLOCKS, launches.MOST_BLOCKS }
+local LONGEST_BLOCK = 1024
 
--- A grid of which sides are not known, but those of which something is asked, as that is: the z of
--- `n / 64`, `dim3(n, m)` and `dim3(n, m, 1)` is 1, whatever n is. nil of any other.
-local function partly(host, way, words, set)
-  local list = way.grid ~= "" and host:sides(way.grid) or {}
-  if #list == 0 or #list == 1 and not launchedit.is_one_side(list[1]) then return nil end
-  local grid = {}
-  for d = 1, 3 do grid[d] = math.tointeger(tonumber(list[d] or 1)) or false end
-  for _, c in ipairs(launches.read(words)) do
-    local condition = launches.is_condition(c) and c or launches.limit(c)
-    local d = condition and SIDES[condition.side]
-    if condition and (not d or not grid[d] or set[d]) then return nil end
+-- The first grid that cannot be changed as `words` say, of all that a launch may have with the
+-- sides of a block that a genome sets: as many blocks then as there are for its threads. nil of
+-- none. A side that is not known is tried as 1, 2, 3 … and as the longest.
+local function unfit_grid(grid, block, set, words)
+  local is_known = grid[1] and grid[2] and grid[3]
+  for i = 1, is_known and 1 or TRIED + 1 do
+    local one = {}
+    for d = 1, 3 do
+      one[d] = grid[d] or i <= TRIED and i or LONGEST[d]
+      local n = set[d] and one[d] * (block[d] or LONGEST_BLOCK)
+      one[d] = n and (n + set[d] - 1) // set[d] or one[d]
+    end
+    if not attempt(launches.changed, { grid = one, block = 1 }, words) then return one end
   end
-  for d = 1, 3 do grid[d] = grid[d] or 1 end
-  return attempt(launches.changed, { grid = grid, block = 1 }, words) and grid
 end
 
 local function of_grids(host, ways, asked, set, tell)
   for _, way in ipairs(ways) do
-    local grid = grid_of(host, way, set) or partly(host, way, asked.words, set)
-    local place = way.launch.place
-    if not grid then
-      tell("%s, and how many blocks %s launches is not known", asked.conditions, place)
-    elseif not attempt(launches.changed, { grid = grid, block = 1 }, asked.words) then
-      tell("%s, but %s launches %s", asked.conditions, place, table.concat(grid, " x "))
+    local grid, block = known_sides(host, way, "grid"), known_sides(host, way, "block")
+    local unfit, is_known = unfit_grid(grid, block, set, asked.words), true
+    for d = 1, 3 do is_known = is_known and grid[d] and (block[d] or not set[d]) end
+    if unfit and is_known then
+      tell("%s, but %s launches %s", asked.conditions, way.launch.place,
+        table.concat(unfit, " x "))
+    elseif unfit then
+      tell("%s, and how many blocks %s launches is not known", asked.conditions,
+        way.launch.place)
     end
   end
 end
@@ -509,7 +516,7 @@ end
 ---@return boolean
 function M.breaks(host, kernel, words)
   for _, way in ipairs(ways_to(host, kernel)) do
-    local grid = known_sides(host, way.grid)
+    local grid = usual_sides(host, way.grid)
     local asked_words = of_known(grid, words)
     if not attempt(launches.changed, { grid = grid, block = 1 }, asked_words) then return true end
   end
