@@ -354,8 +354,8 @@ tap.case("what a transformation asks of a grid", function()
   tap.is(said "int m = atoi(argv[1]); k<<<m / 64, 64>>>(a, b, c, n);",
     "a multiple of 2 blocks in x, and how many blocks line 7 launches is not known", "of any")
   local LONGER = { block_size_x = 128 }
-  tap.is(said("k<<<8, 64>>>(a, b, c, n);", LONGER), "", "or are, with blocks that are longer")
-  tap.is(said("k<<<6, 64>>>(a, b, c, n);", LONGER),
+  tap.is(said("k<<<8, 64>>>(a, b, c, 512);", LONGER), "", "or are, with blocks that are longer")
+  tap.is(said("k<<<6, 64>>>(a, b, c, 384);", LONGER),
     "a multiple of 2 blocks in x, but line 7 launches 3 x 1 x 1", "not of what is odd then")
   local function flat(launch)
     return said("int m = atoi(argv[1]); " .. launch, nil, "grid.z==1 grid.z=2")
@@ -369,6 +369,40 @@ tap.case("what a transformation asks of a grid", function()
   tap.is(flat "k<<<dim3(m, m, 3), 64>>>(a, b, c, n);", unknown, "also where it is a number")
   tap.is(flat "k<<<dim3(4, 2, 3), 64>>>(a, b, c, n);",
     "a grid that is 1 long in z, but line 7 launches 4 x 2 x 3", "of one that has three")
+end)
+
+tap.case("blocks are rounded up where a launch is for all items", function()
+  local function said(launch, words, genome, before)
+    local p = problem_of(launch, before)
+    p.grammar = { genes = function() return { { text = "T:x<1>()", launch = words } } end,
+      apply = function(_, text)
+        local set = text:find "96" and 96 or nil
+        return "", { params = { ["T:launch"] = words, block_size_x = set } }
+      end }
+    return table.concat(promises.open(p, genome or "T:x<1>()"), "\n")
+  end
+  local PROMISE = "that blocks beyond the last do nothing, "
+  local PART, HALF = "k<<<m / 64, 64>>>(a, b, c, n - done);", "grid.x/2"
+  local UNKNOWN = PROMISE .. "and whether line 7 launches as many as `n` asks for is not known"
+  local FEWER = PROMISE .. "but line 7 launches fewer than `n` asks for"
+  tap.is(said(PART, HALF), UNKNOWN, "a part of them, of another size")
+  tap.is(said("k<<<9, 64>>>(a, b, c, n);", HALF), FEWER, "always as many blocks")
+  tap.is(said("k<<<n / 64, 64>>>(a, b, c, n);", HALF), FEWER, "without the rest")
+  tap.is(said("k<<<9, 64>>>(a, b, c, 577);", HALF), FEWER, "one thread less")
+  for _, launch in ipairs {
+    "k<<<(n + 63) / 64, 64>>>(a, b, c, n);", "k<<<n / 64 + 1, 64>>>(a, b, c, n);",
+    "k<<<(o.n + 63) / 64, 64>>>(a, b, c, o.n);", "k<<<9, 64>>>(a, b, c, 576);",
+    "k<<<(p->n - 1) / 64 + 1, 64>>>(a, b, c, p->n);",
+    "int t = 64, g = (n + t - 1) / t; k<<<g, t>>>(a, b, c, n);",
+    "int n = w * h; dim3 g((n + 63) / 64); k<<<g, 64>>>(a, b, c, w * h);",
+  } do
+    tap.is(said(launch, HALF), "", launch)
+  end
+  tap.is(said("k<<<UP(n, 64), 64>>>(a, b, c, n);", HALF, nil,
+    "#define UP(a, b) (((a) + (b) - 1) / (b))\n"), "", "by a macro")
+  tap.is(said("k<<<8, 64>>>(a, b, c, n);", "grid.x%2 grid.x/2"), "", "where there is no rest")
+  tap.is(said(PART, "block.x/2"), "", "nor blocks that are fewer")
+  tap.is(said(PART, "", "block_size_x=96"), UNKNOWN, "a block that is no part of the old one")
 end)
 
 tap.case("a grid has a limit along y and z", function()

@@ -26,8 +26,10 @@ local function text_of(fn, tree, steps)
   end))
 end
 
--- The bounds of a kernel's indices: { side = 1, 2 or 3, text, relation }.
-local function bounds_of(problem)
+--- The bounds of a kernel's indices.
+---@param problem gilua.problem
+---@return { side: integer, text: string, relation: string }[] side: 1, 2 or 3
+function M.bounds(problem)
   local known, list = kernel.of_text(problem.source), {}
   for _, fn in ipairs(known.functions) do
     for _, index in ipairs(fn.name == problem.kernel and fn.body and threads.indices(fn) or {}) do
@@ -59,7 +61,7 @@ end
 ---@return boolean
 function M.fits(problem, size)
   local own = tablecase.sizes(problem.definition.kernel_table.table.size)
-  for _, bound in ipairs(problem.is_ptx and {} or bounds_of(problem)) do
+  for _, bound in ipairs(problem.is_ptx and {} or M.bounds(problem)) do
     if covers(problem, own, bound) and covers(problem, size, bound) == false then return false end
   end
   return true

@@ -13,6 +13,7 @@
 local attempt = require "gilua.base.attempt"
 local brokenpromise = require "gilua.problem.brokenpromise"
 local callers = require "gilua.host.callers"
+local covered = require "gilua.new.covered"
 local csource = require "gilua.source.csource"
 local ends = require "gilua.base.ends"
 local fixed = require "gilua.host.fixed"
@@ -338,6 +339,12 @@ end
 
 local WARP = 32
 
+-- What becomes of a kernel's launch, words of gilua.launch; "" where nothing does.
+local function launch_words(problem, genome)
+  local _, detail = problem.grammar:apply(genome)
+  return detail and detail.params and detail.params[launches.PARAMETER] or ""
+end
+
 -- The promise of a barrier that became a warp's; nil where none did.
 local function waits_in_warp(problem, genome)
   for _, gene in ipairs(problem.grammar:genes(genome) or {}) do
@@ -349,7 +356,7 @@ end
 -- wait for? Without launches, as of a person's own problem, those that the problem says.
 local function is_one_warp(problem, genome, host, ways)
   local _, detail = problem.grammar:apply(genome)
-  local words = detail and detail.params and detail.params[launches.PARAMETER]
+  local words = launch_words(problem, genome)
   local set, values = block_set(problem, genome), problem:values(detail and detail.params)
   local own = {}
   for d, side in ipairs { "x", "y", "z" } do own[d] = values["block_size_" .. side] or 1 end
@@ -420,6 +427,41 @@ local function of_grids(host, ways, asked, set, tell)
     elseif unfit then
       tell("%s, and how many blocks %s launches is not known", asked.conditions,
         way.launch.place)
+    end
+  end
+end
+
+-- The sides along which a launch gets threads that it had not: as many blocks as are left are
+-- rounded up, and nothing is asked of how many there were.
+local function rounded_sides(words, set, own)
+  local list, asked_sides = {}, {}
+  for _, c in ipairs(launches.read(words)) do
+    local d = c.of == "grid" and SIDES[c.side]
+    if d and c.operation == "%" then asked_sides[d] = true end
+    if d and c.operation == "/" then list[d] = not asked_sides[d] or nil end
+  end
+  for d, side in ipairs { "x", "y", "z" } do
+    local had = own["block_size_" .. side] or 1
+    list[d] = list[d] or set[d] and had % set[d] ~= 0 or nil
+  end
+  return list
+end
+
+-- Threads beyond the last item do nothing, where a launch is for all items and not for a part.
+local function of_rest(host, problem, ways, words, set, tell)
+  local rounded = rounded_sides(words, set, problem:values())
+  for _, way in ipairs(next(rounded) and ways or {}) do
+    local block = usual_sides(host, way.block)
+    for d in pairs(rounded) do
+      local answer, bound = covered.is(problem, host, way, d, block[d])
+      local place = way.launch.place
+      if answer == nil then
+        tell("that blocks beyond the last do nothing, and whether %s launches as many as `%s` asks "
+          .. "for is not known", place, bound)
+      elseif not answer then
+        tell("that blocks beyond the last do nothing, but %s launches fewer than `%s` asks for",
+          place, bound)
+      end
     end
   end
 end
@@ -631,6 +673,7 @@ function M.of(problem, genome, seen)
   for _, text in ipairs(bounds) do of_bounds(host, ways, text, tell) end
   if block then of_blocks(host, ways, block, set, tell) end
   of_guards(host, problem, ways, set, tell)
+  of_rest(host, problem, ways, launch_words(problem, genome), set, tell)
   if grid then of_grids(host, ways, grid, set, tell) end
   return list, kept
 end
