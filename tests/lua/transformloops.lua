@@ -414,6 +414,19 @@ tap.case("loads of several iterations before what they do", function()
   refused("what the loop writes", batch, rewritten.source [[
   for (int i = 1; i < n; i++)
     if (out[i - 1] > 0.f) out[i] = 2.f;]], 3, { "2" }, "no load of an iteration can be made")
+  right("a row of each iteration's own", batch, rewritten.source [[
+  int t = blockIdx.x * blockDim.x + threadIdx.x;
+  for (int i = 0; i < n % 8; i++) {
+    const float *row = a + i * 4;
+    out[t] += row[i];
+  }]], 4, { "4" })
+  refused("a row that moves on", batch, rewritten.source [[
+  int t = blockIdx.x * blockDim.x + threadIdx.x, off = 0;
+  for (int i = 0; i < n % 8; i++) {
+    off += 2;
+    const float *row = a + off;
+    out[t] += row[i];
+  }]], 4, { "4" }, "no load of an iteration")
   refused("an index that the loop computes", batch, rewritten.source([[
   int at = 0;
   for (int i = 0; i < n; i++)

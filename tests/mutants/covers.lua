@@ -14,7 +14,8 @@ local FUNNEL = "tests/lua/funnel.lua tests/lua/verdicts.lua tests/lua/screen.lua
 return {
   -- A fact is tested alone: what only its rewritings' tests would notice is a test that is missing.
   { file = "lua/gilua/facts/.*%.lua", tests = "tests/lua/facts_apart.lua "
-    .. "tests/lua/facts_blockwise.lua tests/lua/facts_effects.lua tests/lua/facts_loop.lua "
+    .. "tests/lua/facts_blockwise.lua tests/lua/facts_early.lua tests/lua/facts_effects.lua "
+    .. "tests/lua/facts_loop.lua "
     .. "tests/lua/facts_memory_of.lua tests/lua/facts_once.lua "
     .. "tests/lua/facts_shared_out.lua tests/lua/facts_uniform.lua "
     .. "tests/lua/transform.lua tests/lua/transformarithmetic.lua "

@@ -1,7 +1,7 @@
 --- batch: loop unrolling with the loads scheduled first
 --
 -- where     loops
--- needs     loop, apart, certain
+-- needs     loop, early, certain
 -- becomes   the loads of several iterations, before what any of these does
 -- promises  apart, certain
 --
@@ -17,40 +17,13 @@
 
 local apart = require "gilua.facts.apart"
 local certain = require "gilua.facts.certain"
-local effects = require "gilua.facts.effects"
-local expression = require "gilua.source.expression"
+local early = require "gilua.facts.early"
 local iterations = require "gilua.rewrite.iterations"
 
 local MOST_TOKENS = 1600 -- of all copies of a body
 
-local can_load
-
--- Can a tree be evaluated before any iteration does anything? Its loads too, then.
-local function is_early(loop, tree, depth)
-  local all = effects.of(loop.fn, tree)
-  if depth > 8 or all.opaque or all.warp or all.barrier or next(all.writes) then return false end
-  for _, call in ipairs(all.calls) do
-    if not call.name or not effects.is_pure(call.name) then return false end
-  end
-  for name, tokens in pairs(all.reads) do
-    local d = loop.inside.declares[name]
-    if d then
-      if not d.init or #loop.inside.writes[name] ~= 1 or loop.fn.addressed[name]
-        or d.reference or not is_early(loop, d.init, depth + 1) then
-        return false
-      end
-    elseif name ~= loop.variable and loop.inside.writes[name] then
-      return false
-    end
-    if loop.fn.kernel.macros[name] and #tokens > 0 then return false end
-  end
-  for _, access in ipairs(all.accesses) do
-    if not can_load(loop, access, depth + 1) then return false end
-  end
-  return true
-end
-
-function can_load(loop, access, depth)
+-- Can a load be made before any iteration does anything?
+local function can_load(loop, access, steps)
   local node = access.node
   if not node or node.kind ~= "index" or access.mode ~= "read" or access.atomic or access.cached
     or access.escapes or not access.root or not loop.fn:element_type(access) then
@@ -59,21 +32,14 @@ function can_load(loop, access, depth)
   for _, other in ipairs(loop.inside.accesses) do
     if other.write and apart.may_meet(loop.fn, other, access) then return false end
   end
+  local caller = { load = function(one, more) return can_load(loop, one, more) end }
+  local is_inner = loop.inside.declares[access.base]
+  local base = is_inner and early.value(loop, access.base)
+  if is_inner and not (base and early.of(loop, base, caller, steps)) then return false end
   for _, index in ipairs(access.indices) do
-    if not is_early(loop, index, depth) then return false end
+    if not early.of(loop, index, caller, steps) then return false end
   end
   return true
-end
-
--- Does a tree change from iteration to iteration?
-local function moves(loop, tree)
-  local found = false
-  expression.walk(tree, function(node)
-    local d = node.kind == "name" and loop.inside.declares[node.text]
-    found = found or node.kind == "name" and node.text == loop.variable
-      or d and d.init and moves(loop, d.init) or false
-  end)
-  return found
 end
 
 local function by_size(a, b)
@@ -85,16 +51,16 @@ end
 -- The loads of an iteration that can be made early, smaller ones first: { access, … }. Without
 -- `all` those of elements that each iteration loads, if not there.
 local function loads(loop, all)
-  local early, list, always, kernel = {}, {}, certain.set(loop), loop.fn.kernel
+  local movable, list, always, kernel = {}, {}, certain.set(loop), loop.fn.kernel
   if loop.opaque or loop.conditional or loop.barrier or loop.warp then return list end
   local is_loaded = {}
   for _, access in ipairs(loop.inside.accesses) do
-    if access.node and can_load(loop, access, 0) and moves(loop, access.node) then
-      early[#early + 1] = access
+    if access.node and can_load(loop, access, 0) and early.moves(loop, access.node) then
+      movable[#movable + 1] = access
       if always[access.node] then is_loaded[kernel:plain(access.node)] = true end
     end
   end
-  for _, access in ipairs(early) do
+  for _, access in ipairs(movable) do
     if all or is_loaded[kernel:plain(access.node)] then list[#list + 1] = access end
   end
   table.sort(list, by_size)
@@ -185,7 +151,7 @@ return { name = "batch", where = "loops",
   needs = {
     { "loop", function(at) return iterations.tokens(at.loop, at[1], MOST_TOKENS) end,
       gives = "tokens" },
-    { "apart", early_loads, gives = "loads" },
+    { "early", early_loads, gives = "loads" },
     { "certain", function(at) return not at[2] or nil end, says = certain.EARLY, promised = true },
   },
   becomes = function(at, e)

@@ -1,7 +1,7 @@
 --- prefetch: software prefetching (software pipelining of loads)
 --
 -- where     loops
--- needs     loop, apart
+-- needs     loop, early
 -- becomes   what an iteration loads, loaded in the one before it
 -- promises  apart
 --
@@ -17,6 +17,7 @@
 -- depends are asked of the iteration that it is for. Only what nothing of the kernel writes is
 -- loaded early.
 
+local early = require "gilua.facts.early"
 local effects = require "gilua.facts.effects"
 local iterations = require "gilua.rewrite.iterations"
 local types = require "gilua.facts.types"
@@ -26,39 +27,11 @@ local NUMBERS = { float = true, double = true, int = true, ["unsigned int"] = tr
   ["unsigned short"] = true, char = true, ["unsigned char"] = true, ["signed char"] = true,
   ["long long"] = true, ["unsigned long long"] = true }
 
--- What the loop's body declares a name as, where it is that alone: its first value.
-local function value_of(loop, name)
-  local d = loop.inside.declares[name]
-  local is_fixed = d and d.init and #loop.inside.writes[name] == 1 and #d.extents == 0
-    and d.pointer == 0 and not d.reference and not d.shared and not loop.fn.addressed[name]
-    and #loop.fn.variables[name] == 1
-  return is_fixed and d.init or nil
-end
-
--- Can a tree be evaluated for another iteration? It is made of the loop's variable, of what does
--- not change in the loop, and of what its body computes from these.
-local function is_early(loop, tree, depth)
-  if (depth or 0) > 8 then return false end
-  local fn, all = loop.fn, effects.of(loop.fn, tree)
-  if all.opaque or all.warp or all.barrier or next(all.writes) then return false end
-  for _, call in ipairs(all.calls) do
-    if not call.name or not effects.is_pure(call.name) then return false end
-  end
-  for name, tokens in pairs(all.reads) do
-    local macro, d = fn.kernel.macros[name], fn:declaration(name, tokens[1])
-    local value = value_of(loop, name)
-    if value then
-      if not is_early(loop, value, (depth or 0) + 1) then return false end
-    elseif loop.inside.declares[name] or fn.addressed[name] or macro and not macro.value
-      or name ~= loop.variable and loop.inside.writes[name]
-      or d and d.shared and #d.extents == 0 then
-      return false
-    end
-  end
-  for _, access in ipairs(all.accesses) do
-    if not access.root or not fn:is_constant(access.root) then return false end
-  end
-  return true
+-- Can a tree be evaluated an iteration before? It loads only what nothing writes.
+local function is_early(loop, tree)
+  return early.of(loop, tree, { macros = true, load = function(access)
+    return access.root ~= nil and loop.fn:is_constant(access.root)
+  end })
 end
 
 local function holds(tree, node) return tree.first <= node.first and node.last <= tree.last end
@@ -119,17 +92,6 @@ local function guards(loop, node)
   return list
 end
 
--- Does a tree say something else in another iteration?
-local function moves(loop, tree)
-  local reads = effects.of(loop.fn, tree).reads
-  if reads[loop.variable] then return true end
-  for name in pairs(reads) do
-    local value = value_of(loop, name)
-    if value and moves(loop, value) then return true end
-  end
-  return false
-end
-
 -- The loads that can be made an iteration before: { node, type, base, guards, text }.
 local function loads(at)
   local list, loop, fn = {}, at.loop, at.fn
@@ -139,7 +101,7 @@ local function loads(at)
       and fn:is_constant(access.root) and NUMBERS[types.plain(fn:element_type(access) or "")]
       and fn:element_type(access)
     local found = type and #list < MOST_LOADS and is_early(loop, access.node)
-      and moves(loop, access.node) and guards(loop, access.node)
+      and early.moves(loop, access.node) and guards(loop, access.node)
     for _, other in ipairs(found and list or {}) do
       if holds(other.node, access.node) or holds(access.node, other.node) then found = nil end
     end
@@ -179,8 +141,8 @@ function text_for(loop, tree, is_next)
       local start = kernel:plain(loop.start)
       instead[i] = is_next and iterations.at(loop, i, 1)
         or start:find "^[%w_]+$" and start or "(" .. start .. ")"
-    elseif before ~= "." and before ~= "->" and value_of(loop, kernel.words[i]) then
-      instead[i] = "(" .. text_for(loop, value_of(loop, kernel.words[i]), is_next) .. ")"
+    elseif before ~= "." and before ~= "->" and early.value(loop, kernel.words[i]) then
+      instead[i] = "(" .. text_for(loop, early.value(loop, kernel.words[i]), is_next) .. ")"
     end
   end
   return (kernel:source(tree.first, tree.last, instead):gsub("%s+", " "))
@@ -227,7 +189,7 @@ end
 return { name = "prefetch", where = "loops",
   doc = "What an iteration loads is loaded in the one before it, where threads wait.",
   needs = { { "loop", waits },
-            { "apart", loads, gives = "loads",
+            { "early", loads, gives = "loads",
               says = "nothing that it loads can be loaded an iteration before" } },
   becomes = becomes,
 }
