@@ -1,8 +1,8 @@
 --- early: can a tree be evaluated for another iteration of a loop, before that begins?
 --
 -- Yes where it is made of the loop's variable, of what does not change in the loop, of what the
--- body computes from these alone, and of loads that the caller says can be made early. A macro is
--- that another macro names is taken only where it is one word, and the caller takes such.
+-- body computes from these alone, and of loads that the caller says can be made early. A macro that
+-- another macro names is taken only where it is one word, and the caller takes such.
 
 local effects = require "gilua.facts.effects"
 

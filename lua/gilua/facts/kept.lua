@@ -7,7 +7,6 @@
 
 local apart = require "gilua.facts.apart"
 local certain = require "gilua.facts.certain"
-local effects = require "gilua.facts.effects"
 local loop_of = require "gilua.facts.loop"
 local once = require "gilua.facts.once"
 local ranges = require "gilua.facts.ranges"
@@ -16,15 +15,7 @@ local M = {}
 
 local function all_invariant(loop, indices)
   for _, index in ipairs(indices) do
-    if not loop_of.is_invariant(loop.fn, index, loop.inside) then return false end
-  end
-  local head = loop.statement
-  for _, part in ipairs { head.init or false, head.step or false } do
-    for _, index in ipairs(indices) do
-      if part and not loop_of.is_invariant(loop.fn, index, effects.of(loop.fn, part)) then
-        return false
-      end
-    end
+    if not loop_of.stays(loop, index) then return false end
   end
   return true
 end

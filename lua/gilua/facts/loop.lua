@@ -158,6 +158,18 @@ function M.is_invariant(fn, tree, inside)
   return true
 end
 
+--- Is a tree the same before a loop and in each of its iterations: does neither its body change it,
+--- nor its head?
+---@param loop table
+---@param tree table
+function M.stays(loop, tree)
+  local head = loop.statement
+  for _, part in ipairs { head.init or false, head.step or false } do
+    if part and not M.is_invariant(loop.fn, tree, effects.of(loop.fn, part)) then return false end
+  end
+  return M.is_invariant(loop.fn, tree, loop.inside)
+end
+
 local function is_written(loop)
   if loop.inside.writes[loop.variable] or loop.fn.addressed[loop.variable] then return true end
   return false

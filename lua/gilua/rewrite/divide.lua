@@ -25,17 +25,7 @@ local function each_tree(loop, visit)
   end)
 end
 
-local function is_free(loop, node)
-  if node.kind == "number" or not loop_of.is_invariant(loop.fn, node, loop.inside) then
-    return false
-  end
-  for _, part in ipairs { loop.statement.init or false, loop.statement.step or false } do
-    if part and not loop_of.is_invariant(loop.fn, node, effects.of(loop.fn, part)) then
-      return false
-    end
-  end
-  return true
-end
+local function is_free(loop, node) return node.kind ~= "number" and loop_of.stays(loop, node) end
 
 local function touches(loop, node) return #effects.of(loop.fn, node).accesses > 0 end
 

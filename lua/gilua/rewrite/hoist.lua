@@ -28,16 +28,9 @@ local function access_of(loop, node)
 end
 
 local function is_free(loop, node)
-  local head = loop.statement
   local access = access_of(loop, node)
   if not access or access.mode ~= "read" or access.atomic or not access.root then return nil end
-  if not loop_of.is_invariant(loop.fn, node, loop.inside) then return nil end
-  for _, part in ipairs { head.init or false, head.step or false } do
-    if part and not loop_of.is_invariant(loop.fn, node, effects.of(loop.fn, part)) then
-      return nil
-    end
-  end
-  return loop.fn:element_type(access)
+  return loop_of.stays(loop, node) and loop.fn:element_type(access)
 end
 
 local function holds(outer, inner)

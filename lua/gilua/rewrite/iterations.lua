@@ -77,8 +77,9 @@ function M.at(loop, token, n)
   return (alone and "%s" or "(%s)"):format(M.ahead(loop, n))
 end
 
--- How much further what is within is indented.
-local function unit(loop)
+--- Returns by how much a loop's body is indented.
+---@param loop table
+function M.unit(loop)
   local kernel = loop.fn.kernel
   local outer = kernel:indent(loop.statement.first)
   local body = loop.body.kind == "block" and loop.body.body[1] or loop.body
@@ -102,7 +103,7 @@ local function copy(loop, tokens, n, others)
     return kernel:source(body.body[1].first, body.body[#body.body].last, instead)
   end
   local text = kernel:source(body.first, body.last, instead)
-  if body.kind == "block" then text = indented(text, unit(loop)) end
+  if body.kind == "block" then text = indented(text, M.unit(loop)) end
   return loop.continues and "do " .. text .. " while (0);" or text -- `continue` ends a copy
 end
 
@@ -136,7 +137,7 @@ end
 -- for (; i + 3 < n; i += 4) { … }
 local function main_loop(loop, tokens, factor, options)
   local indent = loop.fn.kernel:indent(loop.statement.first)
-  local inner = indent .. unit(loop)
+  local inner = indent .. M.unit(loop)
   local lines = { (options.condition and ("if (%s) "):format(options.condition) or "")
     .. M.head(loop, factor) .. " {" }
   for _, line in ipairs(options.first or {}) do lines[#lines + 1] = inner .. line end
@@ -190,6 +191,21 @@ local function parts(loop, tokens, factor, options)
   return list
 end
 
+--- Puts lines in the place of a loop, in braces where something of its own is declared there.
+---@param e table of gilua.rewrite.edit
+---@param loop table
+---@param lines string[]
+---@param is_block? boolean in braces in any case
+function M.put(e, loop, lines, is_block)
+  local s, indent = loop.statement, loop.fn.kernel:indent(loop.statement.first)
+  local text = table.concat(lines, "\n" .. indent)
+  if loop.declares or is_block or not edit.is_listed(s) then
+    text = indented("{\n" .. indent .. text, M.unit(loop)) .. "\n" .. indent .. "}"
+  end
+  for _, pragma in ipairs(loop.pragmas) do e:replace(pragma.first, pragma.last, "") end
+  e:replace(s.first, s.last, text)
+end
+
 --- Writes out `factor` iterations of a loop.
 ---@param e table of gilua.rewrite.edit
 ---@param loop table
@@ -201,16 +217,46 @@ end
 --- left out; while_also: the loop is first done as it is while this holds too
 function M.write(e, loop, tokens, factor, options)
   options = options or {}
-  local kernel, s = loop.fn.kernel, loop.statement
-  local indent = kernel:indent(s.first)
   local list = parts(loop, tokens, factor, options)
-  local text = table.concat(list, "\n" .. indent)
-  if loop.declares or options.before or not edit.is_listed(s) then
-    text = indented("{\n" .. indent .. text, unit(loop)) .. "\n" .. indent .. "}"
-  end
-  for _, pragma in ipairs(loop.pragmas) do e:replace(pragma.first, pragma.last, "") end
-  e:replace(s.first, s.last, text)
+  M.put(e, loop, list, options.before ~= nil)
   e.twice = list.has_rest
+end
+
+local LEVEL = "    "
+local MOST_TWICE = 2000 -- tokens of a loop that is there twice
+
+--- Can a loop be there twice? true; nil and a sentence.
+---@param loop table
+function M.fits_twice(loop)
+  if loop.statement.last - loop.statement.first > MOST_TWICE then
+    return nil, "it is too long to be there twice"
+  end
+  for _, d in pairs(loop.inside.declares) do
+    if d.shared or d.extern or d.static then return nil, "it declares shared memory" end
+  end
+  return true
+end
+
+--- Writes a loop twice: with other words and lines before it where questions hold, else as it is.
+---@param e table of gilua.rewrite.edit
+---@param loop table
+---@param asks string[] conditions
+---@param before string[] lines
+---@param instead? table words, as kernel:source takes them
+---@return table change { indent }
+function M.put_twice(e, loop, asks, before, instead)
+  local kernel, s = loop.fn.kernel, loop.statement
+  local first = loop.pragmas[1] and loop.pragmas[1].first or s.first
+  local lines = { ("if (%s) {"):format(table.concat(asks, " && ")) }
+  for _, line in ipairs(before) do lines[#lines + 1] = LEVEL .. line end
+  local other = kernel:source(first, s.last, instead):gsub("\n" .. kernel:indent(s.first), "\n")
+  lines[#lines + 1] = LEVEL .. other:gsub("\n", "\n" .. LEVEL)
+  lines[#lines + 1] = "} else {"
+  e:around(s, lines, { "}" })
+  e:before(first, LEVEL)
+  if first ~= s.first then e:before(s.first, LEVEL) end
+  e.twice = true
+  return { indent = { e:deepen(s.first, s.last, LEVEL) } }
 end
 
 return M

@@ -26,6 +26,7 @@
 local affine = require "gilua.source.affine"
 local effects = require "gilua.facts.effects"
 local expression = require "gilua.source.expression"
+local iterations = require "gilua.rewrite.iterations"
 local loop_of = require "gilua.facts.loop"
 local sides = require "gilua.facts.sides"
 local signs = require "gilua.facts.signs"
@@ -33,8 +34,6 @@ local statement = require "gilua.source.statement"
 local types = require "gilua.facts.types"
 local uniform = require "gilua.facts.uniform"
 
-local LEVEL = "    "
-local MOST_TOKENS = 2000 -- of a loop that is there twice
 
 
 -- ---- divisions --------------------------------------------------------------------------------
@@ -179,15 +178,6 @@ local function add_counters(loop, one, before, update, named)
     .. (one.quotient and ("{ %s %s++; }"):format(carry, one.quotient) or carry)
 end
 
--- How much further what is within is indented.
-local function unit(loop)
-  local kernel = loop.fn.kernel
-  local outer = kernel:indent(loop.statement.first)
-  local body = loop.body.kind == "block" and loop.body.body[1] or loop.body
-  local inner = kernel:begins_line(body.first) and kernel:indent(body.first) or ""
-  return inner:sub(1, #outer) == outer and inner:sub(#outer + 1):match "^%s+$" or LEVEL
-end
-
 -- What stands for tokens of the loop: { first, last, text }.
 local function changes(loop, list, update)
   local kernel, body, all = loop.fn.kernel, loop.body, {}
@@ -196,7 +186,7 @@ local function changes(loop, list, update)
       all[#all + 1] = { node.first, node.last, node.op == "/" and one.quotient or one.rest }
     end
   end
-  local indent, more = kernel:indent(loop.statement.first), unit(loop)
+  local indent, more = kernel:indent(loop.statement.first), iterations.unit(loop)
   local lines = table.concat(update, "\n" .. indent .. more)
   if body.kind == "block" then
     local own_line = kernel:begins_line(body.last)
@@ -212,11 +202,9 @@ end
 
 -- Can a loop be there twice, where that is asked?
 local function fits_twice(at, asks)
-  local fn, loop, s = at.fn, at.loop, at.loop.statement
-  if s.last - s.first > MOST_TOKENS then return nil, "it is too long to be there twice" end
-  for _, d in pairs(loop.inside.declares) do
-    if d.shared or d.extern or d.static then return nil, "it declares shared memory" end
-  end
+  local fn, loop = at.fn, at.loop
+  local fits, why = iterations.fits_twice(loop)
+  if not fits then return nil, why end
   for _, one in ipairs((loop.barrier or loop.warp) and at.divided or {}) do
     if not signs.is_above_zero(fn, one.n) and not uniform.of(fn, one.n) then
       return nil, "threads wait for each other in it, and may divide by different numbers"
@@ -239,35 +227,19 @@ local function questions(at)
   return fits_twice(at, asks)
 end
 
--- The loop as it is, behind one with counters for which a question holds.
-local function put_twice(e, loop, before, all, asks)
-  local kernel, s = loop.fn.kernel, loop.statement
-  local first, instead = loop.pragmas[1] and loop.pragmas[1].first or s.first, {}
-  for _, change in ipairs(all) do instead[change[1]] = { change[3], change[2] } end
-  local lines = { ("if (%s) {"):format(table.concat(asks, " && ")) }
-  for _, line in ipairs(before) do lines[#lines + 1] = LEVEL .. line end
-  local copy = kernel:source(first, s.last, instead):gsub("\n" .. kernel:indent(s.first), "\n")
-  lines[#lines + 1] = LEVEL .. copy:gsub("\n", "\n" .. LEVEL)
-  lines[#lines + 1] = "} else {"
-  e:around(s, lines, { "}" })
-  e:before(first, LEVEL)
-  if first ~= s.first then e:before(s.first, LEVEL) end
-  e.twice = true
-  return e:deepen(s.first, s.last, LEVEL)
-end
-
 local function becomes(at, e)
-  local loop, before, update, deeper = at.loop, {}, {}, nil
+  local loop, before, update, instead, more = at.loop, {}, {}, {}, nil
   for _, one in ipairs(at.divided) do add_counters(loop, one, before, update, at.names) end
   local all = changes(loop, at.divided, update)
   if #at.asks > 0 then
-    deeper = put_twice(e, loop, before, all, at.asks)
+    for _, change in ipairs(all) do instead[change[1]] = { change[3], change[2] } end
+    more = iterations.put_twice(e, loop, at.asks, before, instead)
   else
     for _, change in ipairs(all) do e:replace(change[1], change[2], change[3]) end
     e:around(loop.statement, before)
   end
   return ("the loop at line %d counts %s in place of dividing"):format(at.line,
-    at.kernel:plain(at.divided[1].node)), { indent = deeper and { deeper } }
+    at.kernel:plain(at.divided[1].node)), more
 end
 
 return { name = "remainder", where = "loops",

@@ -10,7 +10,6 @@
 --   for (; k < n; k++) if (a[k] > x) { found = k; break; }
 
 local certain = require "gilua.facts.certain"
-local edit = require "gilua.rewrite.edit"
 local effects = require "gilua.facts.effects"
 local iterations = require "gilua.rewrite.iterations"
 
@@ -85,13 +84,7 @@ local function becomes(at, e)
   if loop.start then lines[1] = kernel:source(s.init.first, s.init.last) end
   for _, line in ipairs(ahead_loop(loop, at.condition, at[1])) do lines[#lines + 1] = line end
   lines[#lines + 1] = iterations.plain_loop(loop)
-  local indent = kernel:indent(s.first)
-  local text = table.concat(lines, "\n" .. indent)
-  if loop.declares or not edit.is_listed(s) then
-    text = "{\n" .. indent .. "    " .. text:gsub("\n", "\n    ") .. "\n" .. indent .. "}"
-  end
-  for _, pragma in ipairs(loop.pragmas) do e:replace(pragma.first, pragma.last, "") end
-  e:replace(s.first, s.last, text)
+  iterations.put(e, loop, lines)
   e.twice = true
   return ("the loop at line %d asks for %d elements at once"):format(at.line, at[1])
 end

@@ -17,11 +17,10 @@
 -- launches that it knows, whatever their size.
 
 local effects = require "gilua.facts.effects"
+local iterations = require "gilua.rewrite.iterations"
 local types = require "gilua.facts.types"
 
-local LEVEL = "    "
 local MOST_VALUE = 4096 -- beyond it is a size, and none of a loop that could be unrolled
-local MOST_TOKENS = 2000 -- of a loop, which is there twice afterwards
 
 local INTEGERS = {}
 for type in ("int,unsigned int,long,unsigned long,long long,unsigned long long,short,char,"
@@ -59,11 +58,7 @@ local function fits_twice(at)
   if not is_outermost(s) then return nil, "it is in another loop" end
   if all.conditional or not loop.balanced then return nil, "it has an #if" end
   if all["goto"] or all.label then return nil, "it has a goto" end
-  if s.last - s.first > MOST_TOKENS then return nil, "it is too long to be there twice" end
-  for _, d in pairs(all.declares) do
-    if d.shared or d.extern or d.static then return nil, "it declares shared memory" end
-  end
-  return true
+  return iterations.fits_twice(loop)
 end
 
 -- The parameters that a loop reads, of which values are known: { name, value }, by their names.
@@ -125,24 +120,13 @@ local function are_read(at)
 end
 
 local function becomes(at, e)
-  local kernel, loop, s = at.kernel, at.loop, at.loop.statement
-  local first = loop.pragmas[1] and loop.pragmas[1].first or s.first
   local asks, before = {}, {}
   for i, one in ipairs(at) do
     asks[i] = ("%s == %d"):format(one.name, one.value)
-    before[i + 1] = LEVEL .. ("const %s %s = %d;"):format(one.type, one.name, one.value)
+    before[i] = ("const %s %s = %d;"):format(one.type, one.name, one.value)
   end
-  before[1] = ("if (%s) {"):format(table.concat(asks, " && "))
-  local copy = kernel:source(first, s.last):gsub("\n" .. kernel:indent(s.first), "\n")
-  before[#before + 1] = LEVEL .. copy:gsub("\n", "\n" .. LEVEL)
-  before[#before + 1] = "} else {"
-  e:around(s, before, { "}" })
-  e:before(first, LEVEL)
-  if first ~= s.first then e:before(s.first, LEVEL) end
-  local deeper = e:deepen(s.first, s.last, LEVEL)
-  e.twice = true
   return ("the loop at line %d is there twice, once for %s"):format(at.line,
-    table.concat(asks, " and ")), { indent = deeper and { deeper } }
+    table.concat(asks, " and ")), iterations.put_twice(e, at.loop, asks, before)
 end
 
 return { name = "specialise", where = "loops", args = proposed, read = read,

@@ -24,13 +24,7 @@ local function fixed(at)
     return nil
   end
   for _, s in ipairs(loop.body.kind == "block" and loop.body.body or { loop.body }) do
-    local head = loop.statement
-    local stays = s.kind == "if" and s.condition
-      and loop_of.is_invariant(loop.fn, s.condition, loop.inside)
-    for _, part in ipairs { head.init or false, head.step or false } do
-      stays = stays and (not part
-        or loop_of.is_invariant(loop.fn, s.condition, effects.of(loop.fn, part)))
-    end
+    local stays = s.kind == "if" and s.condition and loop_of.stays(loop, s.condition)
     local touches = stays and #effects.of(loop.fn, s.condition).accesses > 0
     if stays and (not touches or certain.of(loop, s.condition)
       and once.guard(loop, at.kernel:names())) then
