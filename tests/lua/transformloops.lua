@@ -583,6 +583,15 @@ tap.case("loads for the next iteration", function()
     at = (at + 5) % 7;
     __syncthreads();
   }]], 4, {}, none)
+  refused("what comes behind a way out", "prefetch", rewritten.source [[
+  __shared__ float s[32];
+  for (int j = 0; j < n; j++) {
+    if (n - j > 900) break;
+    s[threadIdx.x] = a[j + threadIdx.x];
+    __syncthreads();
+    out[threadIdx.x] += s[31 - threadIdx.x];
+    __syncthreads();
+  }]], 4, {}, "can be loaded an iteration before")
   refused("another loop's", "prefetch", rewritten.source [[
   for (int i = 0; i < n; i++) {
     for (int k = 0; k < i; k++) out[threadIdx.x] += a[i];

@@ -22,6 +22,7 @@ return {
     .. "tests/lua/transformremainder.lua tests/lua/proposals.lua" },
   { file = "lua/gilua/facts/accumulators.lua", tests = TRANSFORM },
   { file = "lua/gilua/facts/added.lua", tests = TRANSFORM },
+  { file = "lua/gilua/facts/asked.lua", tests = "tests/lua/facts_asked.lua" },
   { file = "lua/gilua/facts/kept.lua", tests = TRANSFORM },
   { file = "lua/gilua/facts/order.lua", tests = TRANSFORM },
   { file = "lua/gilua/facts/ranges.lua", tests = TRANSFORM },

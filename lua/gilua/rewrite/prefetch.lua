@@ -17,6 +17,7 @@
 -- depends are asked of the iteration that it is for. Only what nothing of the kernel writes is
 -- loaded early.
 
+local asked = require "gilua.facts.asked"
 local early = require "gilua.facts.early"
 local effects = require "gilua.facts.effects"
 local iterations = require "gilua.rewrite.iterations"
@@ -36,58 +37,15 @@ end
 
 local function holds(tree, node) return tree.first <= node.first and node.last <= tree.last end
 
--- The conditions within a tree on which a node of it is evaluated, { tree, is_not } each.
-local function within(tree, node, list)
-  if tree == node then return true end
-  if tree.kind == "choice" and not holds(tree.condition, node) then
-    list[#list + 1] = { tree = tree.condition, is_not = holds(tree.b, node) }
-  elseif tree.kind == "binary" and (tree.op == "&&" or tree.op == "||") and holds(tree.b, node) then
-    list[#list + 1] = { tree = tree.a, is_not = tree.op == "||" }
-  end
-  for _, part in ipairs { tree.a or false, tree.b or false, tree.condition or false,
-                          tree.index or false, tree.callee or false } do
-    if part and holds(part, node) then return within(part, node, list) end
-  end
-  for _, arg in ipairs(tree.args or tree.items or {}) do
-    if holds(arg, node) then return within(arg, node, list) end
-  end
-  return false
-end
-
--- The innermost statement of a loop that holds a node, and the tree of it that does.
-local function place_of(loop, node)
-  local place, tree
-  for _, s in ipairs(loop.fn.statements) do
-    if holds(loop.body, s) and holds(s, node) then place = s end
-  end
-  for _, one in ipairs(place and { place.tree or false, place.condition or false } or {}) do
-    if one and holds(one, node) then tree = one end
-  end
-  for _, d in ipairs(place and place.declared or {}) do
-    if d.init and holds(d.init, node) then tree = d.init end
-  end
-  return place, tree
-end
-
 -- The conditions on which an iteration loads a node, outermost first; nil where it is in another
 -- loop, or they cannot be asked before.
 local function guards(loop, node)
-  local s, tree = place_of(loop, node)
-  local list, own = {}, {}
-  if not s or not tree or not within(tree, node, own) then return nil end
-  while s ~= loop.body and s.parent do
-    local above = s.parent
-    if above == loop.statement then break end
-    if above.kind == "if" then
-      table.insert(list, 1, { tree = above.condition, is_not = above.otherwise == s })
-    elseif above.kind ~= "block" then
-      return nil
-    end
-    s = above
+  for _, other in ipairs(loop.fn.loops) do
+    if holds(loop.body, other.statement) and holds(other.statement, node) then return nil end
   end
-  table.move(own, 1, #own, #list + 1, list)
-  for _, guard in ipairs(list) do
-    if not guard.tree or not is_early(loop, guard.tree) then return nil end
+  local list = asked.at(loop.body, node)
+  for _, guard in ipairs(list or {}) do
+    if not is_early(loop, guard.tree) then return nil end
   end
   return list
 end
@@ -160,7 +118,7 @@ local function load_line(loop, load, is_next)
     local text = text_for(loop, guard.tree, is_next)
     local is_loose = guard.tree.kind == "choice" or guard.tree.kind == "binary"
       and LOOSE[guard.tree.op] or guard.tree.kind == "assign"
-    parts[#parts + 1] = guard.is_not and "!(" .. text .. ")" or is_loose and "(" .. text .. ")"
+    parts[#parts + 1] = guard.negated and "!(" .. text .. ")" or is_loose and "(" .. text .. ")"
       or text
   end
   return ("if (%s) %s = %s;"):format(table.concat(parts, " && "), load.next,

@@ -1,14 +1,9 @@
---- places: which thread of a block an element belongs to, and under which conditions it is read or
--- written.
+--- places: which thread of a block an element belongs to.
 
-local expression = require "gilua.source.expression"
 local forms = require "gilua.transform.forms"
 local sides_of = require "gilua.facts.sides"
-local statement = require "gilua.source.statement"
 
 local M = {}
-
--- ---- coordinates ------------------------------------------------------------------------------
 
 -- The variable of a kernel that grows by one from thread to thread on a side; of several one that
 -- does so all over the grid.
@@ -71,64 +66,6 @@ function M.is_uniform(fn, form, uniform)
     end
   end
   return true
-end
-
--- ---- conditions -------------------------------------------------------------------------------
-
-local function has(part, node)
-  return part and part.first <= node.first and node.last <= part.last
-end
-
-local function add_asked(list, tree, negated)
-  if tree.kind == "binary" and tree.op == (negated and "||" or "&&") then
-    add_asked(list, tree.a, negated)
-    return add_asked(list, tree.b, negated)
-  end
-  list[#list + 1] = { tree = tree, negated = negated }
-end
-
-local function asked_in_tree(list, tree, node)
-  expression.walk(tree, function(at)
-    if at.kind == "choice" and has(at.a, node) then add_asked(list, at.condition, false) end
-    if at.kind == "choice" and has(at.b, node) then add_asked(list, at.condition, true) end
-    if at.kind == "binary" and (at.op == "&&" or at.op == "||") and has(at.b, node) then
-      add_asked(list, at.a, at.op == "||")
-    end
-  end)
-end
-
-local JUMPS = { continue = true, ["break"] = true, ["return"] = true, ["goto"] = true }
-local UNTOLD = { switch = true, ["while"] = true, ["do"] = true, unknown = true }
-
-local function jumps(s)
-  local found = false
-  statement.walk(s, function(below) found = found or JUMPS[below.kind] or false end)
-  return found
-end
-
--- Adds what must hold in a statement where a node of it is evaluated; whether that can be said.
-local function add_of(list, s, node)
-  if not has(s, node) then return s.first > node.first or not jumps(s) end
-  if UNTOLD[s.kind] then return false end
-  if s.kind == "if" and has(s.body, node) then add_asked(list, s.condition, false) end
-  if s.kind == "if" and has(s.otherwise, node) then add_asked(list, s.condition, true) end
-  for _, tree in ipairs(statement.trees(s)) do
-    if has(tree, node) then asked_in_tree(list, tree, node) end
-  end
-  for _, child in ipairs(s.kind == "block" and s.body or { s.body or nil }) do
-    if not add_of(list, child, node) then return false end
-  end
-  return not s.otherwise or add_of(list, s.otherwise, node)
-end
-
---- What must hold in a statement where a node of it is evaluated: { tree, negated }, …; nil where
---- that cannot be said.
----@param s table a statement
----@param node table
----@return table[]?
-function M.asked_at(s, node)
-  local list = {}
-  return add_of(list, s, node) and list or nil
 end
 
 return M

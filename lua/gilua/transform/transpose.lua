@@ -18,6 +18,7 @@
 -- is the same for all threads.
 
 local apart = require "gilua.facts.apart"
+local asked = require "gilua.facts.asked"
 local edit = require "gilua.rewrite.edit"
 local effects = require "gilua.facts.effects"
 local elsewhere = require "gilua.transform.elsewhere"
@@ -112,7 +113,7 @@ local function planned(fn, access)
   if s and not plan then return nil, "not all threads may come to it: " .. why end
   if not s or #plan.loops > 0 then return nil, "it is in a loop" end
   if access.write and not is_last(plan) then return nil, "something comes behind it" end
-  local conditions = places.asked_at(s, access.node)
+  local conditions = asked.at(s, access.node)
   if not conditions then return nil, "it is not known when it is read" end
   table.move(plan.conditions, 1, #plan.conditions, #conditions + 1, conditions)
   why = unknown_elsewhere(fn, access.indices[1], access.write)
@@ -168,7 +169,7 @@ local function other_thread(found)
   return o
 end
 
-local function asked(condition, text)
+local function below(condition, text)
   return condition == "" and text or ("if (%s) %s"):format(condition, text)
 end
 
@@ -183,12 +184,12 @@ local function through_tile(found, limit)
   local other = { "__syncthreads();" }
   if access.write then
     table.move(o.lines, 1, #o.lines, 2, other)
-    other[#other + 1] = asked(o.condition, ("%s = %s;"):format(o.element, others))
+    other[#other + 1] = below(o.condition, ("%s = %s;"):format(o.element, others))
     local indent = edit.unit(fn)
     e:lead(fn.close, indent .. table.concat(other, "\n" .. indent) .. "\n")
   else
     table.move(o.lines, 1, #o.lines, 2, lines)
-    lines[#lines + 1] = asked(o.condition, ("%s = %s;"):format(others, o.element))
+    lines[#lines + 1] = below(o.condition, ("%s = %s;"):format(others, o.element))
     lines[#lines + 1] = other[1]
   end
   e:replace(node.first, node.last, own)
