@@ -90,7 +90,7 @@ slowest    := $(addprefix tests/,cli/own.t cli/docs.t cli/workloads.t cli/result
               cli/energy.t cli/ptx.t cli/replay.t cli/archive.t cli/no_memory.t cli/newkinds.t cli/network.t \
               lua/niftyreg_wide.lua lua/kernels.lua cli/cluster.t lua/funnel.lua cli/readers.t)
 
-.PHONY: all deps deps-test deps-dev cluster-deps demo test fresh-test gpu-test cluster-test tests bench faults kills mutants fuzz fuzzing scores docs site names portable release package-test install uninstall clean help FORCE
+.PHONY: all deps deps-test deps-dev cluster-deps demo test fresh-test gpu-test cluster-test tests warnings bench faults kills mutants fuzz fuzzing scores docs site names portable release package-test install uninstall clean help FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
@@ -166,6 +166,11 @@ $O/tests/%: tests/c/%.c $O/libgilua.a $O/flags
 	$Qmkdir -p $(@D)
 	$Q$(CC) $(flags) -MMD -MP -MF $@.d -MT $@ $(link) -o $@ $< $(filter %.o,$^) $O/libgilua.a \
 	    $(lua_lib) $(libs) $(unpack) $(system)
+
+# What a compiler says of every source before it makes code of it: nothing is built.
+warnings:
+	$Qprintf '%s\n' $(sources) $(wildcard tests/c/*.c tests/fuzz/*.c) | \
+	    xargs -P $$(nproc) -n 8 $(CC) $(flags) -fsyntax-only
 
 # A driver without a GPU, for tests that name it in GILUA_CUDA.
 $O/tests/libcuda_fake.so: tests/c/fake_cuda.c $O/libgilua.a $O/flags

@@ -6,7 +6,7 @@
 cd "$TMP" || exit 1
 export LC_ALL=C.UTF-8 NO_COLOR=1 TERM=xterm XDG_STATE_HOME=$TMP/state
 
-moments=${MOMENTS:-1} numbers=30000 statements=600 most_ms=1500
+moments=${MOMENTS:-1} numbers=12000 statements=200 most_ms=1500
 if [ -n "${MOMENTS:-}" ]; then
   numbers=350000 statements=11000 most_ms=30000
   unset GILUA_COMPILED # the compiler is interrupted too
