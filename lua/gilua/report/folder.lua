@@ -23,6 +23,7 @@ local M = {}
 ---@field begun boolean what it holds is this run's
 ---@field resumed boolean the run was begun before, and is begun again
 ---@field archive? gilua.archive
+---@field run? integer the run's number there, once it has begun
 ---@field parts integer? evolutions that the run's command has begun
 ---@field changed string? in what its world is another than that of the run before it
 ---@field was_stopped boolean? an evolution of the run was
@@ -214,11 +215,16 @@ function Folder:listing()
   return names
 end
 
---- The run has ended. A new folder in which nothing was written goes again.
+--- The run has ended. A new folder in which nothing was written goes again; so does its archive,
+--- where no run has begun in it.
 function Folder:close()
   if self.archive then self.archive:close() end
   self.lock:close()
-  if self.is_new and not self.begun then lfs.rmdir(self.dir) end
+  if not self.is_new or self.begun then return end
+  for _, ending in ipairs(self.run and {} or { "", "-journal", "-wal", "-shm" }) do
+    os.remove(("%s/%s%s"):format(self.dir, results.ARCHIVE, ending))
+  end
+  lfs.rmdir(self.dir)
 end
 
 return M
