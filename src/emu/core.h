@@ -72,6 +72,12 @@ enum {
     ORDER_CACHED = 512    /* a load through a cache that does not see the launch's writes */
 };
 
+typedef struct Array { /* in the function's stack frame, or in shared memory; see locals.c */
+    const PtxVar *var;
+    uint32_t from, to;
+    bool is_depot; /* all arrays together: the address that theirs are made from */
+} Array;
+
 /* A load or store: [base + offset] to or from `count` registers of `size` bytes each. */
 typedef struct MemForm {
     uint8_t space;              /* PtxSpace */
@@ -88,8 +94,7 @@ typedef struct MemForm {
     bool is_repeat;  /* see repeats.h: costs nothing */
     bool same_base;  /* shared loads: base is that of the one before, see Warp.base */
     int64_t offset;
-    const PtxVar *array; /* that it is meant for, local or shared, or has that in it; NULL: any */
-    uint32_t array_from, array_to; /* … in the frame or in shared memory */
+    uint32_t array; /* of Code.arrays, that it is meant for, from 1; 0: any */
 } MemForm;
 
 typedef struct TexForm { /* of a fetch, or of an access to a surface */
@@ -228,6 +233,7 @@ struct Code {
     int n_jump, cap_jump;
     SlowFn *slow;
     int n_slow, cap_slow;
+    Array *arrays;
     uint32_t local_bytes;           /* stack frame */
     uint32_t param_bytes;           /* per lane: formal parameters, returns, call sequences */
     uint32_t *formal, *formal_size; /* offsets and sizes of the formal parameters and returns */
@@ -805,8 +811,8 @@ bool shadow_writer(const Machine *m, const Block *b, PtxSpace space, uint64_t ad
 bool shadow_fits(const Access *a, const Alloc *in, const uint8_t *memory, const void *value);
 /* Of a warp's to local memory, at offsets that are fine. */
 bool shadow_local_fits(const Machine *m, const Warp *w, const MemForm *f, const uint64_t *at);
-/* Of a lane's access that is about to happen, and meant for the array of the form. */
-void shadow_array(const Access *a, const MemForm *f);
+/* Of a lane's access that is about to happen, and meant for an array. */
+void shadow_array(const Access *a, const Array *array);
 
 /* module.c */
 /* A kernel that can run: "usage" where there is none, "compile" where it is refused. */

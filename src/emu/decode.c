@@ -744,7 +744,7 @@ bool decode_function(EmuModule *mod, int index, int first_block, uint32_t shared
     free(d.block_start);
     free(d.var_offset);
     free(d.array_of);
-    free(d.arrays);
+    d.code->arrays = d.arrays;
     free(d.fix);
     return fine;
 }
@@ -767,6 +767,7 @@ void code_free(Code *c) {
     free(c->block);
     free(c->clear);
     free(c->unset);
+    free(c->arrays);
     free(c->refused);
     memset(c, 0, sizeof *c);
 }

@@ -17,12 +17,6 @@
 #include "emu/ops.h"
 #include "emu/rows.h"
 
-typedef struct Array { /* in the function's stack frame, or in shared memory; see locals.c */
-    const PtxVar *var;
-    uint32_t from, to;
-    bool is_depot; /* all arrays together: the address that theirs are made from */
-} Array;
-
 enum { FIRST_PREDICATE = 4 }; /* offset 0 is no register's: an operand that there is not */
 
 enum {

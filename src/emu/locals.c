@@ -139,9 +139,6 @@ void locals_find(Decoder *d) {
 void locals_of(Decoder *d, const PtxOperand *base, MemForm *f) {
     int v = d->n_arrays > 0 ? value_of(d, base) : V_UNKNOWN;
     if (!is_array(v) || is_depot(d, v)) return;
-    Array a = d->arrays[v - V_ARRAY];
-    if (f->space != a.var->space && f->space != PTX_GENERIC) return;
-    f->array = a.var;
-    f->array_from = a.from;
-    f->array_to = a.to;
+    if (f->space != d->arrays[v - V_ARRAY].var->space && f->space != PTX_GENERIC) return;
+    f->array = (uint32_t)(v - V_ARRAY) + 1;
 }

@@ -255,8 +255,9 @@ static void store_registers(const Warp *w, const MemForm *f, int lane, uint8_t *
 }
 
 static void check_array(Access a, const MemForm *f) {
+    const Array *array = &a.w->code->arrays[f->array - 1];
     resolve_generic(&a);
-    if (a.space == f->array->space) shadow_array(&a, f);
+    if (a.space == array->var->space) shadow_array(&a, array);
 }
 
 static bool one_lane(Machine *m, Warp *w, const Ins *in, const MemForm *f, int lane,
@@ -324,6 +325,7 @@ bool mem_slow(Machine *m, Warp *w, const Ins *in, const MemForm *f, const uint64
 bool mem_fits(Machine *m, Warp *w, const Ins *in, const MemForm *f, Alloc *alloc,
               const uint8_t *data, const uint64_t *at) {
     uint8_t bytes[32];
+    const Array *array = f->array && alloc == NULL ? &w->code->arrays[f->array - 1] : NULL;
     if (f->order & ~ORDER_CACHED) return false;
     shadow_step(m);
     if (f->is_store && alloc) alloc_stored(alloc, f->size);
@@ -332,9 +334,7 @@ bool mem_fits(Machine *m, Warp *w, const Ins *in, const MemForm *f, Alloc *alloc
         uint64_t address = at[i] + (alloc ? alloc->address : 0);
         PtxSpace space = alloc ? PTX_GLOBAL : PTX_SHARED;
         Access a = {m, w, in, i, space, address, f->bytes, f->is_store, f->order};
-        if (f->array && alloc == NULL &&
-            (at[i] < f->array_from || at[i] + f->bytes > f->array_to))
-            return false;
+        if (array && (at[i] < array->from || at[i] + f->bytes > array->to)) return false;
         if (f->is_store) store_registers(w, f, i, bytes);
         if (!shadow_fits(&a, alloc, data + at[i], f->is_store ? bytes : NULL)) return false;
     }

@@ -332,10 +332,11 @@ static bool row_fits(uint32_t *cell, unsigned bytes, uint32_t lanes, bool is_sto
 bool shadow_local_fits(const Machine *m, const Warp *w, const MemForm *f, const uint64_t *at) {
     uint32_t *cell = m->shadow->here->local[w->index], frame = w->s.frame[w->frame].local_base;
     bool any = f->is_store || !m->launch->count_uninitialised;
+    const Array *array = f->array ? &w->code->arrays[f->array - 1] : NULL;
     uint64_t first = at[__builtin_ctz(w->active)], apart = 0;
     for (uint32_t left = w->active; left; left &= left - 1) {
         uint64_t own = at[__builtin_ctz(left)];
-        if (f->array && (own < frame + f->array_from || own + f->bytes > frame + f->array_to))
+        if (array && (own < frame + array->from || own + f->bytes > frame + array->to))
             return false;
         apart |= own ^ first;
     }
@@ -367,20 +368,20 @@ static const char *name_of(const PtxVar *var) {
     return var->name;
 }
 
-void shadow_array(const Access *a, const MemForm *f) {
-    char array[200], where[40];
+void shadow_array(const Access *a, const Array *array) {
+    char what[200], where[40];
     bool is_shared = a->space == PTX_SHARED;
     uint64_t frame = is_shared ? 0 : a->w->s.frame[a->w->frame].local_base;
-    uint64_t from = frame + f->array_from, to = frame + f->array_to;
+    uint64_t from = frame + array->from, to = frame + array->to;
     if (a->address >= from && a->address + a->bytes <= to) return;
     int32_t at = (int32_t)(a->address - from); /* addresses of 32 bits go round */
     snprintf(where, sizeof where, at < 0 ? "%d bytes before" : "at byte %d of", at < 0 ? -at : at);
-    if (is_shared) snprintf(array, sizeof array, "shared array '%.150s' of", name_of(f->array));
-    else snprintf(array, sizeof array, "a local array of at most");
+    if (is_shared) snprintf(what, sizeof what, "shared array '%.150s' of", name_of(array->var));
+    else snprintf(what, sizeof what, "a local array of at most");
     fault_note(a->m, a->w, a->in, a->lane,
                is_shared ? EMU_WARN_SHARED_OVERRUN : EMU_WARN_LOCAL_OVERRUN,
                "%s of %u byte%s %s %s %llu bytes", a->is_write ? "write" : "read", a->bytes,
-               a->bytes == 1 ? "" : "s", where, array, (unsigned long long)(to - from));
+               a->bytes == 1 ? "" : "s", where, what, (unsigned long long)(to - from));
 }
 
 /* --- accesses --- */
