@@ -26,7 +26,7 @@ static _Noreturn void differ(const Way *way, const char *what, int kernel, const
 /* Findings that only a checked run has. */
 static bool is_of_checks(const EmuFinding *f) {
     static const char *const kinds[] = {"race", "uninitialised_read", "benign_race",
-                                        "local_overrun"};
+                                        "local_overrun", "shared_overrun"};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(f->kind, kinds[i]) == 0) return true;
     return false;
