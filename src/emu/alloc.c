@@ -303,6 +303,7 @@ static EmuAllocation view(const Alloc *a) {
                            .freed_by = a->freed_by,
                            .is_live = a->exists,
                            .is_variable = a->is_variable,
+                           .is_heap = a->is_heap,
                            .is_constant = a->is_const,
                            .serial = a->serial};
 }

@@ -177,6 +177,7 @@ typedef struct EmuAllocation {
     bool is_live;         /* else it has been freed */
     bool is_variable;     /* of a module */
     bool is_constant;     /* one that no kernel writes */
+    bool is_heap;         /* a kernel allocated it by malloc */
     uint64_t serial;      /* the how many-th it is, from 1 */
 } EmuAllocation;
 

@@ -271,26 +271,45 @@ CudaError memory_free(uint64_t address, unsigned kinds) {
 
 /* --- the end --- */
 
+/* r: NULL for what a kernel allocated. */
 static void each_left(void (*f)(Region *r, const EmuAllocation *a)) {
     int n;
     EmuAllocation *all = emu_allocations(runtime.emu, &n);
     for (int i = 0; i < n; i++) {
         Region *r = map_get(&regions, key(all[i].address));
-        if (r && !all[i].is_variable) f(r, &all[i]);
+        if (all[i].is_heap || (r && !all[i].is_variable)) f(r, &all[i]);
     }
     free(all);
 }
 
+static uint64_t heap_gone; /* number of the last allocation before the program reset the device */
+
 static void reset_one(Region *r, const EmuAllocation *a) {
-    (void)a;
-    release(r, NULL);
+    if (a->serial > heap_gone) heap_gone = a->serial;
+    if (r) release(r, NULL);
 }
 
 void memory_reset(void) {
     each_left(reset_one);
 }
 
+/* What kernels allocated and left: one finding for all of it, for each thread may have some. */
+static struct {
+    uint64_t objects, bytes;
+    char first[LABEL];
+} heap_left;
+
+static void leak_of_heap(const EmuAllocation *a) {
+    if (a->serial <= heap_gone) return;
+    if (heap_left.objects++ == 0) snprintf(heap_left.first, LABEL, "%s", a->label);
+    heap_left.bytes += a->size_bytes;
+}
+
 static void leak_one(Region *r, const EmuAllocation *a) {
+    if (r == NULL) {
+        leak_of_heap(a);
+        return;
+    }
     report->left_allocations++;
     report->left_bytes += r->contents.size;
     if (runtime.config.leaks)
@@ -299,5 +318,12 @@ static void leak_one(Region *r, const EmuAllocation *a) {
 }
 
 void memory_leaks(void) {
-    if (runtime.fault == cudaSuccess) each_left(leak_one);
+    if (runtime.fault) return;
+    each_left(leak_one);
+    if (heap_left.objects && runtime.config.leaks)
+        report_finding("leak", NULL,
+                       "%llu objects (%llu bytes) that kernels allocated by malloc were never "
+                       "freed; the first: '%s'",
+                       (unsigned long long)heap_left.objects, (unsigned long long)heap_left.bytes,
+                       heap_left.first);
 }

@@ -70,10 +70,12 @@ wrong twice "frees a second time.*'cudaMalloc 2'" cudaSuccess
 like "twice: the error is told once" "^last: cudaSuccess" "$(cat out)"
 wrong middle "frees inside of an allocation: byte 12" cudaSuccess
 wrong copy "cudaMemcpy reads 400 bytes.*'cudaMalloc 1' .256 bytes" cudaSuccess
-wrong race "race in shared memory.*line 33.*kernel racy" cudaSuccess --check races
+wrong race "race in shared memory.*line 41.*kernel racy" cudaSuccess --check races
 wrong unset "nobody wrote in global memory at byte 0 of 'cudaMalloc 1'" cudaSuccess --check uninit
 wrong leak "'cudaMalloc 2' .256 bytes. was never freed" cudaSuccess --check leaks
-for what in fine race unset leak; do runs "$what without --check is fine" 0 -- ./faults $what; done
+wrong heap "2 objects \(48 bytes\) that kernels allocated by malloc were never freed; the first: 'malloc of thread \(0,0,0\) of block \(0,0,0\)" \
+  cudaSuccess --check leaks
+for what in fine race unset leak heap; do runs "$what without --check is fine" 0 -- ./faults $what; done
 
 build repeats
 runs "launches again and again" 0 --json table.json -- ./repeats

@@ -27,6 +27,14 @@ __global__ void asserts(int n) {
     }
 }
 
+__global__ void allocates(int *out) {
+    int *p = (int *)malloc(24), *q = (int *)malloc(8);
+    *p = *q = threadIdx.x;
+    out[threadIdx.x] = *p + *q;
+    free(q);
+    if (threadIdx.x) free(p);
+}
+
 __global__ void racy(int *out) {
     __shared__ int s[64];
     s[threadIdx.x] = threadIdx.x;
@@ -65,6 +73,7 @@ int main(int argc, char **argv) {
     else if (!strcmp(what, "null")) null<<<1, 1>>>(nullptr);
     else if (!strcmp(what, "assert")) asserts<<<1, 32>>>(8);
     else if (!strcmp(what, "race")) racy<<<1, 64>>>(p);
+    else if (!strcmp(what, "heap")) allocates<<<2, 4>>>(p);
     else if (!strcmp(what, "unset")) unset<<<1, 32>>>(p, q);
     else if (!strcmp(what, "freed")) {
         cudaFree(q);

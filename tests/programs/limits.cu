@@ -1,5 +1,6 @@
 // limits.cu - what a GPU refuses, with the code of CUDA's own library on an H200 (driver 580, CUDA
-// 13.0): registers, stack, texture memory, what a captured stream permits.
+// 13.0): registers, stack, texture memory, what a captured stream permits. A wrong grid alone has
+// the code that CUDA documents.
 #include <cstdio>
 #include <thread>
 
