@@ -50,6 +50,7 @@ static void skip(Bytes *b, uint64_t n) {
 
 /* A text up to its zero byte; "" where there is none. */
 static const char *text(Bytes *b) {
+    if (b->at == b->end) return "";
     const uint8_t *from = b->at, *zero = memchr(from, 0, (size_t)(b->end - from));
     b->at = zero ? zero + 1 : b->end;
     return zero ? (const char *)from : "";

@@ -2,6 +2,8 @@
 ** behind a call: moves, arithmetic, jumps, the end of a function. */
 #include "runtime/used.h"
 
+#include <string.h>
+
 enum { EAX = 0, MOST_INSTRUCTIONS = 40 };
 
 typedef struct Insn {
@@ -10,6 +12,7 @@ typedef struct Insn {
     unsigned op;                /* the opcode; 0x0f00 and more: of two bytes */
     unsigned mod, reg, rm;      /* of its operands, with the bits of rex */
     bool memory, reads_address; /* an operand in memory; by way of eax */
+    bool half;                  /* numbers are of 16 bits */
 } Insn;
 
 static unsigned byte(Insn *i) {
@@ -22,7 +25,8 @@ static void skip(Insn *i, size_t n) {
 
 static void read_opcode(Insn *i) {
     unsigned b = byte(i);
-    while (b == 0x66 || b == 0xf2 || b == 0xf3 || b == 0x2e) b = byte(i);
+    for (; b == 0x66 || b == 0xf2 || b == 0xf3 || b == 0x2e; b = byte(i))
+        i->half = i->half || b == 0x66;
     if ((b & 0xf0) == 0x40) i->rex = b, b = byte(i);
     i->op = b == 0x0f ? 0x0f00 | byte(i) : b;
 }
@@ -72,7 +76,7 @@ static Used with_operands(Insn *i, bool *known) {
         return skip(i, 1), USED_NO; /* xor eax, eax */
     if (is_wide || is_short) {
         read_operands(i);
-        skip(i, is_wide ? 4 : 1);
+        skip(i, !is_wide ? 1 : i->half ? 2 : 4);
         bool is_move = op == 0xc6 || op == 0xc7;
         return effect(i, is_move ? NONE : in_register(i), is_move ? in_register(i) : NONE);
     }
@@ -115,13 +119,37 @@ static Used without_operands(Insn *i, bool *known) {
     if (op == 0xeb || op == 0xe9) {
         int32_t far = 0;
         for (int k = 0; k < (op == 0xe9 ? 4 : 1); k++) far |= (int32_t)((uint32_t)byte(i) << 8 * k);
-        i->at += op == 0xe9 ? far : (int8_t)far;
+        intptr_t by = op == 0xe9 ? far : (int8_t)far;
+        i->at = (const uint8_t *)((uintptr_t)i->at + (uintptr_t)by); /* may be anywhere */
         return USED_UNKNOWN;
     }
     if (op >= 0x70 && op <= 0x7f) return skip(i, 1), USED_UNKNOWN;
     if (op >= 0x0f80 && op <= 0x0f8f) return skip(i, 4), USED_UNKNOWN;
     *known = false;
     return USED_UNKNOWN;
+}
+
+/* --- a local variable that keeps the result --- */
+
+/* In functions that keep a frame pointer, as compilers that do not optimise write them. */
+static bool has_frame(const uint8_t *code, size_t n) {
+    static const uint8_t branch[] = {0xf3, 0x0f, 0x1e, 0xfa}, frame[] = {0x55, 0x48, 0x89, 0xe5};
+    size_t at = n > 8 && memcmp(code, branch, 4) == 0 ? 4 : 0;
+    return n > 8 && memcmp(code + at, frame, 4) == 0;
+}
+
+/* Is the instruction `mov [rbp - x], eax` of a variable that nothing in the function reads? Bytes
+** that look like another use of it are one. */
+static bool is_never_read(const uint8_t *at, const uint8_t *code, size_t n_code) {
+    const uint8_t *end = code + n_code;
+    if (end - at < 6 || at[0] != 0x89 || (at[1] != 0x45 && at[1] != 0x85)) return false;
+    size_t n = at[1] == 0x45 ? 1 : 4;
+    if (!(at[1 + n] & 0x80) || !has_frame(code, n_code)) return false;
+    for (const uint8_t *p = code + 1; (size_t)(end - p) > n; p++) {
+        bool is_store = p[-1] == 0x89 || p[-1] == 0xc7;
+        if ((p[0] & 0xc7) == at[1] && memcmp(p + 1, at + 2, n) == 0 && !is_store) return false;
+    }
+    return true;
 }
 
 Used used_after(const uint8_t *back, const uint8_t *code, size_t n_code) {
@@ -134,6 +162,7 @@ Used used_after(const uint8_t *back, const uint8_t *code, size_t n_code) {
         read_opcode(&i);
         Used u = with_operands(&i, &known);
         if (!known) u = without_operands(&i, &known);
+        if (u == USED_YES && is_never_read(at, code, n_code)) return USED_NO;
         if (!known || u != USED_UNKNOWN) return u;
         at = i.at;
     }

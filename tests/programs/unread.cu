@@ -51,6 +51,8 @@ static void bug() {
     cudaDeviceSetLimit(cudaLimitStackSize, 1 << 20); // BUG
     passed_on((size_t)1 << 40);
     for (int i = 0; i < 3; i++) cudaHostUnregister(host); // BUG
+    cudaError_t kept = cudaSetDevice(9); // BUG
+    kept = cudaSetDevice(10); // BUG
     cudaGetErrorName(cudaErrorUnknown); // is none of them
 }
 
