@@ -116,6 +116,10 @@ CudaError capture_forbids(void) {
                  : cudaSuccess;
 }
 
+static void find_blocking(Stream *s, void *user) {
+    if (s->capture && !(s->flags & NON_BLOCKING)) *(bool *)user = true;
+}
+
 typedef struct Search {
     const Capture *capture;
     bool goes_on;
@@ -282,6 +286,9 @@ static CudaError info(Stream *handle, int *status, unsigned long long *id, Graph
     const Stream *s = stream_of(handle);
     if (s == NULL) return cudaErrorInvalidResourceHandle;
     if (status == NULL) return cudaErrorInvalidValue;
+    bool blocks = false;
+    if (s == stream_of(NULL)) stream_each(find_blocking, &blocks);
+    if (blocks) return cudaErrorStreamCaptureImplicit;
     const Capture *c = s->capture;
     *status = c == NULL ? NONE : c->spoilt ? INVALIDATED : ACTIVE;
     if (c == NULL) return cudaSuccess;

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "runtime/properties.h"
-#include "runtime/report.h"
 
 enum { VERSION = 13000, CONTEXTS = 64 };
 
@@ -65,12 +64,12 @@ const char *driver_error_name(int code) {
 
 DRIVER(cuGetErrorName, int code, const char **out) {
     if (out) *out = driver_error_name(code);
-    report_read(code, 0);
+    error_read(code);
     return out && *out ? 0 : CUDA_ERROR_INVALID_VALUE;
 }
 DRIVER(cuGetErrorString, int code, const char **out) {
     if (out) *out = error_text(code);
-    report_read(code, 0);
+    error_read(code);
     return out && *out ? 0 : CUDA_ERROR_INVALID_VALUE;
 }
 

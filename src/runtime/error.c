@@ -1,5 +1,4 @@
 /* error.c - names and texts of CUDA's errors, as programs print them, and the last error. */
-#include "runtime/report.h"
 #include "runtime/runtime.h"
 
 static const struct {
@@ -207,11 +206,11 @@ static const char *or_unknown(const char *text) {
 }
 
 API_OF(const char *, cudaGetErrorString, CudaError e) {
-    report_read((int)e, 0);
+    error_read((int)e);
     return or_unknown(error_text((int)e));
 }
 API_OF(const char *, cudaGetErrorName, CudaError e) {
-    report_read((int)e, 0);
+    error_read((int)e);
     return or_unknown(error_name((int)e));
 }
 API(cudaGetLastError, void) {

@@ -52,6 +52,7 @@ void call_lock(const char *name);
 CudaError call_unlock(CudaError e);
 
 CudaError error_last(bool forget); /* the thread's; it is read by that */
+void error_read(int code);         /* the program asks for its name or text */
 const char *error_name(int code); /* "cudaErrorInvalidValue"; NULL */
 const char *error_text(int code);
 

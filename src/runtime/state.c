@@ -171,6 +171,12 @@ const char *call_name(void) {
     return thread.name;
 }
 
+void error_read(int code) {
+    pthread_mutex_lock(&lock);
+    report_read(code, 0);
+    pthread_mutex_unlock(&lock);
+}
+
 CudaError error_last(bool forget) {
     CudaError e = thread.last;
     if (e) report_read((int)e, call_thread());

@@ -62,6 +62,29 @@ static void choice(void) {
     gi_buf_free(&e);
 }
 
+/* One entry, its header longer by a pair (place, size) and ptxas' options. */
+static int most_registers(const char *options, uint64_t pair_at) {
+    gi_buf e = {0}, out = {0};
+    int registers = -1;
+    uint64_t n = strlen(options);
+    number(&e, FAT_PTX, 2), number(&e, 0x101, 2), number(&e, 72 + n, 4), number(&e, 8, 8);
+    number(&e, 0, 4), number(&e, pair_at, 4), number(&e, 0, 4), number(&e, 90, 4);
+    number(&e, 0, 8), number(&e, 0x11, 8), number(&e, 0, 8), number(&e, 0, 8);
+    number(&e, 72, 4), number(&e, n, 4), gi_buf_add(&e, options, n), gi_buf_add(&e, "ptx\0\0\0\0", 8);
+    gi_buf all = container(&e);
+    bool fine = fatbin_ptx(all.data, all.len, 90, &out, &registers, NULL);
+    gi_buf_free(&all), gi_buf_free(&e), gi_buf_free(&out);
+    return fine ? registers : -1;
+}
+
+static void options(void) {
+    is_int(most_registers(" -maxrregcount=64 --generate-line-info ", 64), 64, "-maxrregcount");
+    is_int(most_registers(" --generate-line-info ", 64), 0, "no such option");
+    is_int(most_registers(" -maxrregcount=64 ", 0), 0, "no options");
+    is_int(most_registers(" -maxrregcount=640 ", 64), 0, "a number that no thread has");
+    is_int(most_registers(" -maxrregcount=64 ", 1 << 30), 0, "a place that is none");
+}
+
 static void broken(void) {
     gi_buf e = {0}, out = {0};
     gi_err err = {0};
@@ -110,6 +133,7 @@ static void nonsense(uint64_t seed) {
 
 int main(int argc, char **argv) {
     choice();
+    options();
     broken();
     nonsense(argc > 1 ? strtoull(argv[1], NULL, 10) : 1);
     return tap_done();

@@ -159,7 +159,7 @@ like "addresses say where" "look at the error; at 0x[0-9a-f]+ of the program" "$
 build limits
 runs "what a GPU refuses" 0 --quiet -- ./limits
 is "is refused as there" "" "$(grep -v ': right$' out)"
-ok "$([ "$(grep -c ': right$' out)" = 27 ]; echo $?)" "all of it" "$(cat out)"
+ok "$([ "$(grep -c ': right$' out)" = 28 ]; echo $?)" "all of it" "$(cat out)"
 runs "a stack that the program has lowered" 1 --quiet -- ./limits deep
 like "is too small" "stack overflow: call of .*deep.* and there are 512 .cudaLimitStackSize" "$(cat err)"
 

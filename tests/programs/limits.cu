@@ -167,6 +167,10 @@ static void captures() {
           captured(blocking, relaxed, 906, 901, [] { return cudaMemcpy(host, p, 4, cudaMemcpyDeviceToHost); }) &&
           captured(blocking, relaxed, 906, 901, [] { return add<<<1, 1>>>(p), cudaGetLastError(); }) &&
           captured(blocking, relaxed, 906, 901, [] { return cudaEventRecord(event); }));
+    check("what the default stream does", captured(blocking, relaxed, 906, 0, [] {
+        cudaStreamCaptureStatus status;
+        return cudaStreamIsCapturing(nullptr, &status);
+    }));
     check("an event of another stream", captured(s, global, 905, 901, [] { return cudaStreamWaitEvent(s, event, 0); }));
     check("a captured event", captured(s, relaxed, 907, 901, [] { return cudaEventRecord(event, s), cudaEventSynchronize(event); }));
     check("what waits for nothing", captured(s, global, 0, 0, [] {
