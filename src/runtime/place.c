@@ -51,6 +51,29 @@ static uint64_t function_around(void *address) {
     return find ? (uint64_t)(uintptr_t)find(address) : 0;
 }
 
+typedef struct Segment {
+    uintptr_t address, end; /* end: of the code in which the address lies; 0: none */
+} Segment;
+
+static int find_segment(struct dl_phdr_info *info, size_t size, void *user) {
+    Segment *s = user;
+    (void)size;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        uintptr_t from = info->dlpi_addr + p->p_vaddr;
+        if (p->p_type == PT_LOAD && p->p_flags & PF_X && s->address - from < p->p_memsz)
+            s->end = from + p->p_memsz;
+    }
+    return s->end != 0;
+}
+
+/* Bytes from the beginning of a function without a symbol to the end of all code. */
+static uint64_t code_behind(const Frame *f) {
+    Segment s = {.address = f->in->l_addr + f->start};
+    dl_iterate_phdr(find_segment, &s);
+    return f->start && s.end ? s.end - s.address : 0;
+}
+
 static bool read_frame(void *back, Frame *out) {
     Dl_info info;
     struct link_map *in;
@@ -58,8 +81,10 @@ static bool read_frame(void *back, Frame *out) {
     *out = (Frame){.in = in,
                    .file = file_at(in, in->l_name[0] ? in->l_name : "/proc/self/exe"),
                    .address = (uint64_t)(uintptr_t)back - 1 - in->l_addr};
-    out->start = function_around((char *)back - 1) - in->l_addr;
+    out->start = function_around((char *)back - 1);
+    if (out->start) out->start -= in->l_addr;
     if (out->file) out->function = lines_function(out->file, out->address, &out->start, &out->size);
+    if (out->function == NULL) out->size = code_behind(out);
     return true;
 }
 

@@ -155,6 +155,7 @@ is "nothing is told but the fault" 1 "$(grep -c 'gilua:' err)"
 strip unread
 runs "without symbols" 1 --quiet -- ./unread bug
 like "addresses say where" "look at the error; at 0x[0-9a-f]+ of the program" "$(cat err)"
+runs "and what is looked at is seen" 0 --quiet -- ./unread fix
 
 build limits
 runs "what a GPU refuses" 0 --quiet -- ./limits
