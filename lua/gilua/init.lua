@@ -27,7 +27,7 @@ local rooms = {
   { "report", "report folder described history findings kept tuned progress explain below t4 "
     .. "tuningcache census lineage frontier interactions telling page.html page.plot "
     .. "page.disparity page.live page.state page.landscape page.markup page.gnuplot" },
-  { "study", "experiment gecco2014 eurogp2014 tune validate replay adequacy best "
+  { "study", "approximation experiment gecco2014 eurogp2014 tune validate replay adequacy best "
     .. "epistasis archipelago limit" },
   { "host", "branches hostcode hostvalue instances callers members" },
   { "new", "newproblem reading parts headers slice signature layout assumed launchguess scalaruse "
@@ -90,7 +90,10 @@ gi.compile = callable({
 
 --- Opens a device: "emu", the virtual GPU.
 ---@param name? string default "emu"
----@param options? { model: string|table } what emu stands for: a file of base/gpu or a table
+---@param options? { model: string|table, approximation: integer } what emu stands for: a
+---  file of base/gpu or a table; what its approximate functions (sin.approx …) give: 0 the true
+---  value, rounded; what is off by all that the PTX ISA allows: 1 away from zero, 2 towards it, 3
+---  each instruction in turn
 ---@return userdata? device
 ---@return string? message
 ---@return string? code
@@ -106,6 +109,11 @@ function gi.device(name, options)
     else
       error(table_or_message, 0)
     end
+  end
+  if options and options.approximation then
+    local own = { approximation = options.approximation }
+    for field, value in pairs(model) do own[field] = value end
+    model = own
   end
   return core.device.open(name or "emu", model)
 end

@@ -485,7 +485,8 @@ bool alloc_pads(const Alloc *a, uint64_t at) {
 }
 
 /* Undefined bytes from `at` on of one origin, to a place before `last`. */
-static uint64_t run_end(const Emu *e, const Alloc *a, uint64_t at, uint64_t last, uint32_t *origin) {
+static uint64_t run_end(const Emu *e, const Alloc *a, uint64_t at, uint64_t last,
+                        uint32_t *origin) {
     uint64_t to = at;
     *origin = origin_kept(e, a->address + at);
     while (to < last && !is_defined(a, to) && origin_kept(e, a->address + to) == *origin) to++;

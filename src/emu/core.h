@@ -608,8 +608,8 @@ static inline bool row_is(const U32 *row, uint32_t value) {
 static inline const Ins *path_ins(const Warp *w, const Path *p) {
     return &w->s.frame[p->frame].code->ins[p->pc];
 }
-/* Which of n blocks, warps or lanes is the i-th: of an order that is shuffled they are so many apart
-** that all are met. */
+/* Which of n blocks, warps or lanes is the i-th: in a shuffled order they are so many apart that
+** all are met. */
 static inline uint64_t launch_place(const EmuLaunch *l, uint64_t i, uint64_t n) {
     if (!l->backwards || l->shuffle == 0) return l->backwards ? n - 1 - i : i;
     uint64_t step = 0x9e3779b9u * (uint64_t)l->shuffle % n, a, b;

@@ -457,8 +457,10 @@ static bool emit_form(Decoder *d, const Form *f, const Captured *got) {
         at[k] = d->tmp32[k - 1];
     }
     if (n > 0 && !dest(d, &d->in->args[0], f->sig[0], &at[0])) return false;
-    if (f->slow) emit_row(d, f->row, f->slow, at[0], at[1], at[2], at[3], got->round);
-    else emit(d, n > 0 ? cheapest(d, (EmuOp)f->op) : (EmuOp)f->op, 0, at[0], at[1], at[2], at[3]);
+    if (f->slow) {
+        if (!worst_emit(d, f->row, at))
+            emit_row(d, f->row, f->slow, at[0], at[1], at[2], at[3], got->round);
+    } else emit(d, n > 0 ? cheapest(d, (EmuOp)f->op) : (EmuOp)f->op, 0, at[0], at[1], at[2], at[3]);
     if (n == 0) return true;
     if (f->sig[0] == 'h' || f->sig[0] == 'i') emit(d, OP_EXT32_U, 16, at[0], at[0], at[0], 0);
     if (got->ftz && f->sig[0] == 'f') emit(d, OP_FTZ_F, 0, at[0], at[0], at[0], 0);

@@ -47,7 +47,17 @@ typedef struct EmuModel {
     /* energy: whatever runs; of a warp instruction; of 128 bytes of L1 or shared memory; a byte */
     double power_idle_w, energy_instruction_pj, energy_wavefront_pj, energy_l2_pj_byte,
         energy_dram_pj_byte;
+    double approximation; /* EmuApproximation; optional, no other model lists it */
 } EmuModel;
+
+/* What ex2, sin, div.approx … give: the true value, rounded; else what is off by all that the ISA
+** allows, away from zero, towards it, or each in turn by the instruction. */
+typedef enum EmuApproximation {
+    EMU_APPROXIMATE_NEAREST,
+    EMU_APPROXIMATE_AWAY,
+    EMU_APPROXIMATE_TOWARDS,
+    EMU_APPROXIMATE_IN_TURN
+} EmuApproximation;
 
 /* Sets one field by name; false for an unknown name. emu_model_fields() lists them, NULL-ended. */
 bool emu_model_set(EmuModel *model, const char *field, double value);
@@ -212,8 +222,8 @@ typedef struct EmuUndefined {
     uint64_t at, n_bytes;  /* offset in its allocation, length */
     EmuFinding finding;    /* where a kernel left it so; kind NULL: nobody wrote it */
 } EmuUndefined;
-/* The first bytes of a piece of memory that are undefined, as no padding of structs is, and have not
-** been told. `how`: what becomes of them. False: none. */
+/* The first bytes of a piece of memory that are undefined, as no padding of structs is, and have
+** not been told. `how`: what becomes of them. False: none. */
 bool emu_undefined(Emu *e, uint64_t address, size_t n_bytes, const char *how, EmuUndefined *out);
 
 /* Textures. */
@@ -415,8 +425,9 @@ typedef enum EmuReach { EMU_READ = 1, EMU_WRITTEN = 2 } EmuReach; /* an atomic d
 ** *how: of EmuReach. What was only written the launch did not depend on. Where kernels launch
 ** others (EmuResult.nested) it is of the last of these alone. */
 uint64_t emu_touched(const Emu *e, int i, unsigned *how);
-/* Which bytes of it the last launch read and wrote, a bit each; what instructions name, textures and
-** surfaces read is none of them. They hold until the next launch. False: it was not asked for. */
+/* Which bytes of it the last launch read and wrote, a bit each; what constants, textures and
+** surfaces are read for is none of them. They hold until the next launch. False: it was not asked
+** for. */
 bool emu_footprint(const Emu *e, uint64_t address, const uint8_t **read, const uint8_t **written);
 
 #endif

@@ -149,6 +149,34 @@ static float half_value(uint16_t h, uint64_t how) {
     return how & HALF_BRAIN ? num_bf16_to_f32(h) : num_f16_to_f32(h);
 }
 
+/* Ins.imm of slow_worst. */
+enum { WORST_FTZ = 256, WORST_AWAY = 512 };
+
+static bool slow_worst(Machine *m, Warp *w, const Ins *in) {
+    (void)m;
+    FOR_ACTIVE(w, i)
+        LANE(F32, w, in->d, i) =
+            num_worst((NumApprox)(in->imm & 255), LANE(F32, w, in->a, i), LANE(F32, w, in->b, i),
+                      in->imm & WORST_FTZ, in->imm & WORST_AWAY);
+    return true;
+}
+
+/* In turn: by the number of the instruction, that x - y of two such be off by both. */
+static bool is_away(const Decoder *d) {
+    int way = (int)d->emu->model.approximation;
+    return way == EMU_APPROXIMATE_AWAY || (way == EMU_APPROXIMATE_IN_TURN && d->index % 2);
+}
+
+bool worst_emit(Decoder *d, EmuRow row, const uint32_t at[4]) {
+    bool ftz = row >= ROW_RCP_Z && row <= ROW_DIV_FULL_Z;
+    if (d->emu->model.approximation == EMU_APPROXIMATE_NEAREST || row < ROW_RCP || row > ROW_TANH)
+        return false;
+    int f = row == ROW_TANH ? NUM_TANH : (int)row - (int)(ftz ? ROW_RCP_Z : ROW_RCP);
+    emit_slow(d, slow_worst, at[0], at[1], at[2] ? at[2] : at[1], 0,
+              (uint64_t)f | (ftz ? WORST_FTZ : 0) | (is_away(d) ? WORST_AWAY : 0));
+    return true;
+}
+
 static uint16_t half_of(float x, uint64_t how) {
     return how & HALF_BRAIN ? num_f32_to_bf16(x, NUM_RN) : num_f32_to_f16(x, NUM_RN);
 }

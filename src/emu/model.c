@@ -35,7 +35,7 @@ static const double *field_at(const EmuModel *model, const char *field) {
     for (size_t i = 0; field_names[i]; i++)
         if (strcmp(field_names[i], field) == 0)
             return (const double *)(const void *)((const char *)model + field_offsets[i]);
-    return NULL;
+    return strcmp(field, "approximation") == 0 ? &model->approximation : NULL;
 }
 
 bool emu_model_set(EmuModel *model, const char *field, double value) {

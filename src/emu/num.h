@@ -82,6 +82,23 @@ float num_sin_approx(float x, bool ftz), num_cos_approx(float x, bool ftz);
 float num_rcp_approx(float x, bool ftz), num_rsqrt_approx(float x, bool ftz);
 float num_sqrt_approx(float x, bool ftz), num_div_approx(float a, float b, bool ftz);
 float num_div_full(float a, float b, bool ftz), num_tanh_approx(float x);
+/* The same with the largest error that the ISA allows: away from zero, or (away: false) towards it.
+** What the ISA fixes stays (NaNs, infinities, zeros). It bounds nothing of sin and cos beyond
+** 100 pi: there the error is a unit in the last place of the argument. A function of one operand has
+** it in a. */
+typedef enum NumApprox {
+    NUM_RCP,
+    NUM_SQRT,
+    NUM_RSQRT,
+    NUM_EX2,
+    NUM_LG2,
+    NUM_SIN,
+    NUM_COS,
+    NUM_DIV,
+    NUM_DIV_FULL,
+    NUM_TANH
+} NumApprox;
+float num_worst(NumApprox f, float a, float b, bool ftz, bool away);
 /* .approx.ftz.f64: 20 bits from the upper half of x; rsqrt.approx.f64 is 1 / sqrt(x), twice
 ** rounded (within 2 ulp). */
 double num_rcp_approx_f64(double x), num_rsqrt_approx_f64(double x), num_rsqrt_f64(double x);

@@ -131,6 +131,97 @@ float num_div_full(float a, float b, bool ftz) {
     return finish((double)start(a, ftz) / (double)start(b, ftz), ftz);
 }
 
+/* ---- the worst that the ISA allows ---- */
+
+static float nearest(NumApprox f, float a, float b, bool ftz) {
+    switch (f) {
+    case NUM_RCP: return num_rcp_approx(a, ftz);
+    case NUM_SQRT: return num_sqrt_approx(a, ftz);
+    case NUM_RSQRT: return num_rsqrt_approx(a, ftz);
+    case NUM_EX2: return num_ex2_approx(a, ftz);
+    case NUM_LG2: return num_lg2_approx(a, ftz);
+    case NUM_SIN: return num_sin_approx(a, ftz);
+    case NUM_COS: return num_cos_approx(a, ftz);
+    case NUM_DIV: return num_div_approx(a, b, ftz);
+    case NUM_DIV_FULL: return num_div_full(a, b, ftz);
+    case NUM_TANH: break;
+    }
+    return num_tanh_approx(a);
+}
+
+/* The true value, to some 1e-11. */
+static double truth(NumApprox f, double a, double b) {
+    int exponent;
+    double e, m;
+    switch (f) {
+    case NUM_RCP: return 1 / a;
+    case NUM_SQRT: return sqrt(a);
+    case NUM_RSQRT: return 1 / sqrt(a);
+    case NUM_EX2: return exp2_double(a);
+    case NUM_LG2:
+        m = frexp(a, &exponent);
+        if (m < 0.70710678118654752) m *= 2, exponent--;
+        e = (m - 1) / (m + 1);
+        return exponent + 2.8853900817779268 * e * polynomial(series_log, SERIES_LOG, e * e);
+    case NUM_SIN: return sine(a, 0);
+    case NUM_COS: return sine(a, 1);
+    case NUM_DIV:
+    case NUM_DIV_FULL: return a / b;
+    case NUM_TANH: break;
+    }
+    if (fabs(a) < 1e-4) return a * (1 - a * a / 3);
+    e = fabs(a) > 20 ? HUGE_VAL : exp2_double(2 * 1.4426950408889634 * a);
+    return e == HUGE_VAL ? copysign(1, a) : (e - 1) / (e + 1);
+}
+
+/* A unit in the last place of a float of that size. */
+static double unit(double x) {
+    int exponent;
+    frexp(x, &exponent);
+    return power_of_two(exponent - 24 < -149 ? -149 : exponent - 24);
+}
+
+static double angle_bound(double x) {
+    double size = fabs(x);
+    if (size <= 6.2831853071795865) return 0x1p-20 * 0.70710678118654752;
+    double far = 0x1p-14 * 0.61557220667245814; /* 2^-14.7 */
+    return size <= 314.15926535897933 || unit(x) < far ? far : unit(x);
+}
+
+static double bound(NumApprox f, double a, double value) {
+    switch (f) {
+    case NUM_RCP: return unit(value);
+    case NUM_SQRT: return 0x1p-23 * value;
+    case NUM_RSQRT: return 0x1p-23 * 1.0717734625362931 * value; /* 2^-22.9 */
+    case NUM_EX2:
+    case NUM_DIV:
+    case NUM_DIV_FULL: return 2 * unit(value);
+    case NUM_LG2: return 0x1p-22 * (a > 0.5 && a < 2 ? 1 : fabs(value));
+    case NUM_SIN:
+    case NUM_COS: return angle_bound(a);
+    case NUM_TANH: break;
+    }
+    return 0x1p-11 * fabs(value);
+}
+
+/* The float nearest to it on the side of `value`. */
+static float inside(double edge, double value) {
+    float x = (float)edge;
+    bool is_beyond = edge > value ? (double)x > edge : (double)x < edge;
+    return is_beyond ? nextafterf(x, (float)value) : x;
+}
+
+float num_worst(NumApprox f, float a, float b, bool ftz, bool away) {
+    float near = nearest(f, a, b, ftz);
+    double x = (double)start(a, ftz), y = (double)start(b, ftz);
+    if (!isfinite(near) || near == 0 || (f == NUM_EX2 && x == 0) || (f == NUM_LG2 && x == 1))
+        return near;
+    double value = truth(f, x, y), most = bound(f, x, value);
+    bool is_up = away == (value >= 0);
+    float worst = inside(is_up ? value + most : value - most, value);
+    return finish((double)worst, ftz);
+}
+
 /* ---- double precision, 20 bits ---- */
 
 /* The upper word alone, as the hardware takes and gives it; subnormals are zero. */

@@ -15,7 +15,7 @@ enum { MOST_ORIGINS = 4096, MOST_WORDS = 1 << 22, MOST_PAIRS = 64, ORIGIN_PAIR =
 typedef struct Origin {
     uint32_t module;
     int func, ins;
-    int kind;           /* EmuWarning, ORIGIN_PADS; ORIGIN_PAIR: of two, and nothing else is set */
+    int kind; /* EmuWarning, ORIGIN_PADS; ORIGIN_PAIR: of two, and nothing else is set */
     uint32_t of[2];
     uint64_t launch;    /* the last in which it was seen */
     bool matters;       /* in this launch */
@@ -109,7 +109,14 @@ static int find(struct Origins *o, const Machine *m, const Warp *w, const Ins *i
 static Origin *add(struct Origins *o, const Machine *m, const Warp *w, const Ins *in, int kind) {
     gi_grow(o->at, o->n, o->cap);
     Origin *new = gi_alloc(sizeof *new);
-    *new = (Origin){m->mod->serial, w->code->index, (int)(in - w->code->ins), kind, {0, 0}, 0, false, false,
+    *new = (Origin){m->mod->serial,
+                    w->code->index,
+                    (int)(in - w->code->ins),
+                    kind,
+                    {0, 0},
+                    0,
+                    false,
+                    false,
                     {.kind = emu_warning_name((EmuWarning)(kind & ~ORIGIN_PADS))}};
     return o->at[o->n++] = new;
 }
@@ -138,8 +145,8 @@ uint32_t origin_at(Machine *m, const Warp *w, const Ins *in, int lane, int kind,
 
 static bool holds(const struct Origins *o, uint32_t whole, uint32_t part) {
     const Origin *a = whole < ORIGIN_FIRST ? NULL : o->at[whole - ORIGIN_FIRST];
-    return whole == part || (a && a->kind == ORIGIN_PAIR &&
-                             (holds(o, a->of[0], part) || holds(o, a->of[1], part)));
+    return whole == part ||
+           (a && a->kind == ORIGIN_PAIR && (holds(o, a->of[0], part) || holds(o, a->of[1], part)));
 }
 
 /* Where there are too many, the second is left out: it is told when the first is mended. */

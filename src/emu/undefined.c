@@ -1,8 +1,8 @@
 /* undefined.c - undefined values in registers, and their uses. See undefined.h.
 **
-** Each instruction is looked at before it runs. Where all that it reads and writes is defined, as it
-** mostly is, that is all. Else the undefined bits of its result come of those of its operands by a
-** rule of its operation: exact for logic, moves, shifts by known numbers and fields; of a sum all
+** Each instruction is looked at before it runs. Where all that it reads and writes is defined, as
+** it mostly is, that is all. Else the undefined bits of its result come of those of its operands by
+** a rule of its operation: exact for logic, moves, shifts by known numbers and fields; of a sum all
 ** bits from the lowest undefined one up; all bits of anything else. An instruction whose undefined
 ** operand is a use (a branch, an address) tells so, and its operand counts as defined from then on.
 */
@@ -61,7 +61,7 @@ static uint64_t get(const Frame *f, char width, uint32_t row, int lane, uint32_t
 }
 
 static void put(const Frame *f, char width, uint32_t row, int lane, uint64_t bits,
-                   uint32_t origin) {
+                uint32_t origin) {
     FrameBits *b = f->bits;
     if (width == 0 || (bits == 0 && !b->mark[row / 4])) return;
     if (!b->mark[row / 4]) {
@@ -102,8 +102,7 @@ static void clean(const Warp *w, const Frame *f, uint32_t row) {
 }
 
 /* Tells that the active lanes use a row so. */
-static void use(Machine *m, Warp *w, const Ins *in, const Frame *f, uint32_t row,
-                const char *how) {
+static void use(Machine *m, Warp *w, const Ins *in, const Frame *f, uint32_t row, const char *how) {
     char width = width_at(f->code, row);
     if (width == 0 || !f->bits->mark[row / 4]) return;
     FOR_ACTIVE(w, i) {
@@ -207,55 +206,122 @@ enum { T_A = 0xf0, T_AND = 0xc0, T_OR = 0xfc, T_XOR = 0x3c, T_NOT = 0x0f, T_SELE
 
 #define R(op, rule, table, widths) [OP_##op] = {RULE_##rule, table, widths}
 static const OpRule rules[OP_COUNT] = {
-    R(MOV32, TABLE, T_A, "ww  "), R(MOV64, TABLE, T_A, "qq  "), R(PACK, PACK, 0, "qww "),
-    R(AND_P, TABLE, T_AND, "ppp "), R(OR_P, TABLE, T_OR, "ppp "), R(XOR_P, TABLE, T_XOR, "ppp "),
-    R(NOT_P, TABLE, T_NOT, "pp  "), R(MOV_P, TABLE, T_A, "pp  "),
-    R(ADD32, LEFT, 0, "www "), R(SUB32, LEFT, 0, "www "), R(MUL32, LEFT, 0, "www "),
-    R(MAD32, LEFT, 0, "wwww"), R(NEG32, LEFT, 0, "ww  "),
-    R(AND32, TABLE, T_AND, "www "), R(OR32, TABLE, T_OR, "www "), R(XOR32, TABLE, T_XOR, "www "),
+    R(MOV32, TABLE, T_A, "ww  "),
+    R(MOV64, TABLE, T_A, "qq  "),
+    R(PACK, PACK, 0, "qww "),
+    R(AND_P, TABLE, T_AND, "ppp "),
+    R(OR_P, TABLE, T_OR, "ppp "),
+    R(XOR_P, TABLE, T_XOR, "ppp "),
+    R(NOT_P, TABLE, T_NOT, "pp  "),
+    R(MOV_P, TABLE, T_A, "pp  "),
+    R(ADD32, LEFT, 0, "www "),
+    R(SUB32, LEFT, 0, "www "),
+    R(MUL32, LEFT, 0, "www "),
+    R(MAD32, LEFT, 0, "wwww"),
+    R(NEG32, LEFT, 0, "ww  "),
+    R(AND32, TABLE, T_AND, "www "),
+    R(OR32, TABLE, T_OR, "www "),
+    R(XOR32, TABLE, T_XOR, "www "),
     R(NOT32, TABLE, T_NOT, "ww  "),
-    R(SHL32, SHL, 0, "www "), R(SHR32_U, SHR, 0, "www "), R(SHR32_S, SAR, 0, "www "),
-    R(MIN32_S, ANY, 0, "www "), R(MIN32_U, ANY, 0, "www "), R(MAX32_S, ANY, 0, "www "),
-    R(MAX32_U, ANY, 0, "www "), R(DIV32_S, ANY, 0, "www "), R(DIV32_U, ANY, 0, "www "),
-    R(REM32_S, ANY, 0, "www "), R(REM32_U, ANY, 0, "www "), R(ABS32, ANY, 0, "ww  "),
-    R(MULHI32_S, ANY, 0, "www "), R(MULHI32_U, ANY, 0, "www "),
-    R(MULW_S, LEFT, 0, "qww "), R(MULW_U, LEFT, 0, "qww "), R(MADW_S, LEFT, 0, "qwwq"),
+    R(SHL32, SHL, 0, "www "),
+    R(SHR32_U, SHR, 0, "www "),
+    R(SHR32_S, SAR, 0, "www "),
+    R(MIN32_S, ANY, 0, "www "),
+    R(MIN32_U, ANY, 0, "www "),
+    R(MAX32_S, ANY, 0, "www "),
+    R(MAX32_U, ANY, 0, "www "),
+    R(DIV32_S, ANY, 0, "www "),
+    R(DIV32_U, ANY, 0, "www "),
+    R(REM32_S, ANY, 0, "www "),
+    R(REM32_U, ANY, 0, "www "),
+    R(ABS32, ANY, 0, "ww  "),
+    R(MULHI32_S, ANY, 0, "www "),
+    R(MULHI32_U, ANY, 0, "www "),
+    R(MULW_S, LEFT, 0, "qww "),
+    R(MULW_U, LEFT, 0, "qww "),
+    R(MADW_S, LEFT, 0, "qwwq"),
     R(MADW_U, LEFT, 0, "qwwq"),
-    R(ADD64, LEFT, 0, "qqq "), R(SUB64, LEFT, 0, "qqq "), R(MUL64, LEFT, 0, "qqq "),
-    R(MAD64, LEFT, 0, "qqqq"), R(NEG64, LEFT, 0, "qq  "),
-    R(AND64, TABLE, T_AND, "qqq "), R(OR64, TABLE, T_OR, "qqq "), R(XOR64, TABLE, T_XOR, "qqq "),
+    R(ADD64, LEFT, 0, "qqq "),
+    R(SUB64, LEFT, 0, "qqq "),
+    R(MUL64, LEFT, 0, "qqq "),
+    R(MAD64, LEFT, 0, "qqqq"),
+    R(NEG64, LEFT, 0, "qq  "),
+    R(AND64, TABLE, T_AND, "qqq "),
+    R(OR64, TABLE, T_OR, "qqq "),
+    R(XOR64, TABLE, T_XOR, "qqq "),
     R(NOT64, TABLE, T_NOT, "qq  "),
-    R(SHL64, SHL, 0, "qqw "), R(SHR64_U, SHR, 0, "qqw "), R(SHR64_S, SAR, 0, "qqw "),
-    R(MIN64_S, ANY, 0, "qqq "), R(MIN64_U, ANY, 0, "qqq "), R(MAX64_S, ANY, 0, "qqq "),
+    R(SHL64, SHL, 0, "qqw "),
+    R(SHR64_U, SHR, 0, "qqw "),
+    R(SHR64_S, SAR, 0, "qqw "),
+    R(MIN64_S, ANY, 0, "qqq "),
+    R(MIN64_U, ANY, 0, "qqq "),
+    R(MAX64_S, ANY, 0, "qqq "),
     R(MAX64_U, ANY, 0, "qqq "),
-    R(EXT32_S, SIGNED, 0, "ww  "), R(EXT32_U, UNSIGNED, 0, "ww  "),
-    R(EXT64_S, SIGNED, 0, "qq  "), R(EXT64_U, UNSIGNED, 0, "qq  "),
-    R(WIDEN_S, SIGNED, 0, "qw  "), R(WIDEN_U, UNSIGNED, 0, "qw  "),
+    R(EXT32_S, SIGNED, 0, "ww  "),
+    R(EXT32_U, UNSIGNED, 0, "ww  "),
+    R(EXT64_S, SIGNED, 0, "qq  "),
+    R(EXT64_U, UNSIGNED, 0, "qq  "),
+    R(WIDEN_S, SIGNED, 0, "qw  "),
+    R(WIDEN_U, UNSIGNED, 0, "qw  "),
     R(NARROW, TABLE, T_A, "wq  "),
-    R(SELP32, TABLE, T_SELECT, "wwwp"), R(SELP64, TABLE, T_SELECT, "qqqp"),
+    R(SELP32, TABLE, T_SELECT, "wwwp"),
+    R(SELP64, TABLE, T_SELECT, "qqqp"),
     R(LOP3, TABLE, 0, "wwww"),
-    R(EQ32, EQUAL, 0, "pww "), R(EQ64, EQUAL, 0, "pqq "),
-    R(LT32_S, ANY, 0, "pww "), R(LT32_U, ANY, 0, "pww "),
-    R(LT64_S, ANY, 0, "pqq "), R(LT64_U, ANY, 0, "pqq "),
-    R(EQ_F, ANY, 0, "pww "), R(NE_F, ANY, 0, "pww "), R(LT_F, ANY, 0, "pww "),
-    R(LE_F, ANY, 0, "pww "), R(NUM_F, ANY, 0, "pww "),
-    R(EQ_D, ANY, 0, "pqq "), R(NE_D, ANY, 0, "pqq "), R(LT_D, ANY, 0, "pqq "),
-    R(LE_D, ANY, 0, "pqq "), R(NUM_D, ANY, 0, "pqq "),
-    R(ADD_F, ANY, 0, "www "), R(SUB_F, ANY, 0, "www "), R(MUL_F, ANY, 0, "www "),
-    R(FMA_F, ANY, 0, "wwww"), R(ADD_N, ANY, 0, "www "), R(SUB_N, ANY, 0, "www "),
-    R(MUL_N, ANY, 0, "www "), R(FMA_N, ANY, 0, "wwww"),
-    R(FMA_F_X3, ANY, 0, "wwww"), R(FMA_N_X3, ANY, 0, "wwww"),
-    R(WEIGH_SHARED, ANY, 0, "www "), R(WEIGH_SHARED_N, ANY, 0, "www "),
-    R(ADD_FZ, ANY, 0, "www "), R(SUB_FZ, ANY, 0, "www "), R(MUL_FZ, ANY, 0, "www "),
-    R(FMA_FZ, ANY, 0, "wwww"), R(DIV_F, ANY, 0, "www "), R(SQRT_F, ANY, 0, "ww  "),
-    R(MIN_F, ANY, 0, "www "), R(MAX_F, ANY, 0, "www "), R(FTZ_F, ANY, 0, "ww  "),
+    R(EQ32, EQUAL, 0, "pww "),
+    R(EQ64, EQUAL, 0, "pqq "),
+    R(LT32_S, ANY, 0, "pww "),
+    R(LT32_U, ANY, 0, "pww "),
+    R(LT64_S, ANY, 0, "pqq "),
+    R(LT64_U, ANY, 0, "pqq "),
+    R(EQ_F, ANY, 0, "pww "),
+    R(NE_F, ANY, 0, "pww "),
+    R(LT_F, ANY, 0, "pww "),
+    R(LE_F, ANY, 0, "pww "),
+    R(NUM_F, ANY, 0, "pww "),
+    R(EQ_D, ANY, 0, "pqq "),
+    R(NE_D, ANY, 0, "pqq "),
+    R(LT_D, ANY, 0, "pqq "),
+    R(LE_D, ANY, 0, "pqq "),
+    R(NUM_D, ANY, 0, "pqq "),
+    R(ADD_F, ANY, 0, "www "),
+    R(SUB_F, ANY, 0, "www "),
+    R(MUL_F, ANY, 0, "www "),
+    R(FMA_F, ANY, 0, "wwww"),
+    R(ADD_N, ANY, 0, "www "),
+    R(SUB_N, ANY, 0, "www "),
+    R(MUL_N, ANY, 0, "www "),
+    R(FMA_N, ANY, 0, "wwww"),
+    R(FMA_F_X3, ANY, 0, "wwww"),
+    R(FMA_N_X3, ANY, 0, "wwww"),
+    R(WEIGH_SHARED, ANY, 0, "www "),
+    R(WEIGH_SHARED_N, ANY, 0, "www "),
+    R(ADD_FZ, ANY, 0, "www "),
+    R(SUB_FZ, ANY, 0, "www "),
+    R(MUL_FZ, ANY, 0, "www "),
+    R(FMA_FZ, ANY, 0, "wwww"),
+    R(DIV_F, ANY, 0, "www "),
+    R(SQRT_F, ANY, 0, "ww  "),
+    R(MIN_F, ANY, 0, "www "),
+    R(MAX_F, ANY, 0, "www "),
+    R(FTZ_F, ANY, 0, "ww  "),
     R(SAT_F, ANY, 0, "ww  "),
-    R(ADD_D, ANY, 0, "qqq "), R(SUB_D, ANY, 0, "qqq "), R(MUL_D, ANY, 0, "qqq "),
-    R(FMA_D, ANY, 0, "qqqq"), R(DIV_D, ANY, 0, "qqq "), R(SQRT_D, ANY, 0, "qq  "),
-    R(CVT_F_S32, ANY, 0, "ww  "), R(CVT_F_U32, ANY, 0, "ww  "), R(CVT_S32_F, ANY, 0, "ww  "),
-    R(CVT_S32_F_RN, ANY, 0, "ww  "), R(CVT_D_S32, ANY, 0, "qw  "), R(CVT_D_F, ANY, 0, "qw  "),
-    R(CVT_F_D, ANY, 0, "wq  "), R(TRUNC_F, ANY, 0, "ww  "), R(FLOOR_F, ANY, 0, "ww  "),
-    R(CEIL_F, ANY, 0, "ww  "), R(RINT_F, ANY, 0, "ww  "),
+    R(ADD_D, ANY, 0, "qqq "),
+    R(SUB_D, ANY, 0, "qqq "),
+    R(MUL_D, ANY, 0, "qqq "),
+    R(FMA_D, ANY, 0, "qqqq"),
+    R(DIV_D, ANY, 0, "qqq "),
+    R(SQRT_D, ANY, 0, "qq  "),
+    R(CVT_F_S32, ANY, 0, "ww  "),
+    R(CVT_F_U32, ANY, 0, "ww  "),
+    R(CVT_S32_F, ANY, 0, "ww  "),
+    R(CVT_S32_F_RN, ANY, 0, "ww  "),
+    R(CVT_D_S32, ANY, 0, "qw  "),
+    R(CVT_D_F, ANY, 0, "qw  "),
+    R(CVT_F_D, ANY, 0, "wq  "),
+    R(TRUNC_F, ANY, 0, "ww  "),
+    R(FLOOR_F, ANY, 0, "ww  "),
+    R(CEIL_F, ANY, 0, "ww  "),
+    R(RINT_F, ANY, 0, "ww  "),
 };
 #undef R
 
@@ -365,8 +431,7 @@ static void lend(const Warp *w, const Frame *f, uint32_t row, uint8_t kept[ROW64
 
 static void zero_defined(const Frame *f, uint32_t row) {
     char width = width_at(f->code, row);
-    if (width && !f->bits->mark[row / 4])
-        memset(f->bits->bits + row, 0, row_bytes(width));
+    if (width && !f->bits->mark[row / 4]) memset(f->bits->bits + row, 0, row_bytes(width));
 }
 
 static bool is_defined(const Warp *w, const Frame *f, uint32_t row, uint32_t *origin) {
@@ -399,7 +464,8 @@ static bool follow_mover(Machine *m, Warp *w, Frame *f, const Ins *in, int contr
         if (controls >> k & 1 && row[k] != in->d) memcpy(f->bits->bits + row[k], kept[k], ROW32);
     char width = width_at(f->code, in->d);
     FOR_ACTIVE(w, i)
-        undefined_set(f, in->d, (int)i, width ? lane_bits(f->bits->bits, width, in->d, (int)i) : 0, origins[i]);
+    undefined_set(f, in->d, (int)i, width ? lane_bits(f->bits->bits, width, in->d, (int)i) : 0,
+                  origins[i]);
     return true;
 }
 
@@ -455,7 +521,8 @@ static int step_slow(Machine *m, Warp *w, const Ins *in, Frame *f) {
     if (ptx && ptx_is(ptx, "call")) return use_arguments(m, w, in, f), OP_SLOW;
     if (ptx && ptx_is(ptx, "suld sust")) return use_texels(m, w, in, f), OP_SLOW;
     if (!(mark[in->a / 4] | mark[in->b / 4] | mark[in->c / 4] | mark[in->d / 4])) return OP_SLOW;
-    if (ptx && ptx_is(ptx, "atom red")) return use(m, w, in, f, in->a, "decides an address"), OP_SLOW;
+    if (ptx && ptx_is(ptx, "atom red"))
+        return use(m, w, in, f, in->a, "decides an address"), OP_SLOW;
     if (ptx && ptx_is(ptx, "cp")) {
         use(m, w, in, f, in->d, "decides an address");
         use(m, w, in, f, in->a, "decides an address");
@@ -504,8 +571,7 @@ void undefined_atomic(Machine *m, const Warp *w, const Ins *in, int lane, uint64
     uint32_t found = m->undefined.bytes, all = (uint32_t)((1ull << form.size) - 1);
     uint32_t origin = found ? m->undefined.origin : ORIGIN_NONE, given = ORIGIN_NONE;
     uint64_t old = 0, value = undefined_row(f, in->b, lane, &given);
-    if (form.op == ATOM_CAS)
-        value |= undefined_row(f, in->c, lane, &given);
+    if (form.op == ATOM_CAS) value |= undefined_row(f, in->c, lane, &given);
     for (unsigned k = 0; k < form.size; k++)
         if (found >> k & 1) old |= (uint64_t)0xff << 8 * k;
     if (form.is_read) undefined_set(f, in->d, lane, old, origin);
@@ -536,7 +602,7 @@ static void frame_access(const Warp *w, const Frame *f, const MemForm *mem) {
     if (!any) return;
     open_params(f);
     FOR_ACTIVE(w, i)
-        for (int k = 0; k < mem->count; k++) frame_register(f, mem, k, (int)i);
+    for (int k = 0; k < mem->count; k++) frame_register(f, mem, k, (int)i);
 }
 
 /* A store of something undefined goes lane by lane: memory.c asks for its bits. */

@@ -2,10 +2,11 @@
 ** follows them: a bit for each bit of a register lane (undefined.c) and for each byte of memory
 ** (shadow.c). Only launches that count what nobody wrote (Machine.follows) pay for it.
 **
-** A value arises at its origin (origins.c): a read of bytes that nobody wrote, a shuffle from a lane
-** that is not there, a register that nothing set. It matters where it decides a branch, an address,
-** or what a function that CUDA provides is given, and where the host reads it. What is never used so
-** is not told. A finding's place is the origin's; it says of the first use where that was.
+** A value arises at its origin (origins.c): a read of bytes that nobody wrote, a shuffle from a
+** lane that is not there, a register that nothing set. It matters where it decides a branch, an
+** address, or what a function that CUDA provides is given, and where the host reads it. What is
+** never used so is not told. A finding's place is the origin's; it says of the first use where that
+** was.
 */
 #ifndef GILUA_EMU_UNDEFINED_H
 #define GILUA_EMU_UNDEFINED_H
@@ -15,12 +16,12 @@
 
 /* What is known of a frame's registers and parameters. */
 typedef struct FrameBits {
-    uint8_t *bits; /* laid out as the register file: a bit that is set is undefined */
-    uint8_t *mark; /* by offset / 4, of each row: 0: all of it is defined, whatever bits holds */
+    uint8_t *bits;    /* laid out as the register file: a bit that is set is undefined */
+    uint8_t *mark;    /* by offset / 4, of each row: 0: all of it is defined, whatever bits holds */
     uint32_t *origin; /* of each lane of a row that is not; see origin_of */
     size_t cap, origin_cap;
-    int n_marked;     /* rows */
-    uint8_t *params;  /* as Frame.params */
+    int n_marked;            /* rows */
+    uint8_t *params;         /* as Frame.params */
     uint32_t *params_origin; /* of each word of them */
     size_t params_cap;
     bool params_marked; /* else all of them are defined */

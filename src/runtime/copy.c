@@ -170,14 +170,18 @@ static double copy_time(const OpCopy *c, const Region *to, const Region *from, E
     return COPY_NS + bytes / (pinned ? PINNED_BYTES_NS : PAGEABLE_BYTES_NS);
 }
 
-/* What nobody wrote, and what depends on the order of threads, goes along on the device, and is told
-** where it goes to the host. */
+/* Of the k-th row of slices that have so many. */
+static uint64_t row_address(const Side *s, size_t height, size_t k) {
+    return s->address + (k / height * s->rows + k % height) * s->row;
+}
+
+/* What nobody wrote, and what depends on the order of threads, goes along on the device, and is
+** told where it goes to the host. */
 static void pass_on(const OpCopy *c, const Region *to, const Region *from) {
     bool to_host = where(&c->to, to) != WHERE_DEVICE;
     for (size_t k = 0; k < c->depth * c->height; k++) {
-        size_t y = k % c->height, z = k / c->height;
-        uint64_t source = c->from.address + (z * c->from.rows + y) * c->from.row;
-        uint64_t target = c->to.address + (z * c->to.rows + y) * c->to.row;
+        uint64_t source = row_address(&c->from, c->height, k);
+        uint64_t target = row_address(&c->to, c->height, k);
         if (from && to_host && !c->from.array) {
             memory_read(source, c->width, "is copied to the host");
             reorder_read(source, c->width);
@@ -269,8 +273,7 @@ static bool fill_rows(const OpSet *s) {
             fill_bytes(row_of(first, &s->to, y, z), s->width, (Fill){s->value, s->element});
     wrote(&s->to, to, s->width, s->height, s->depth);
     for (size_t k = 0; to && !s->to.array && k < s->depth * s->height; k++)
-        reorder_wrote(s->to.address + (k / s->height * s->to.rows + k % s->height) * s->to.row, s->width,
-                    0);
+        reorder_wrote(row_address(&s->to, s->height, k), s->width, 0);
     return true;
 }
 

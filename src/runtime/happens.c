@@ -9,8 +9,8 @@
 #include "runtime/module.h"
 #include "runtime/report.h"
 
-/* Bytes of a region, by their offsets: all from lo to hi, or those of them that have a bit; then lo is
-** a multiple of 8. */
+/* Bytes of a region, by their offsets: all from lo to hi, or those of them that have a bit; then lo
+** is a multiple of 8. */
 typedef struct Bytes {
     uint64_t lo, hi;
     uint8_t *bits; /* its own; NULL: all */
@@ -23,7 +23,8 @@ typedef struct Access {
     bool writes;
     uint32_t line;
     uint64_t seq;
-    uint8_t *seen; /* what the region held from lo to hi then, where the host may write to it; NULL */
+    uint8_t
+        *seen; /* what the region held from lo to hi then, where the host may write to it; NULL */
     char what[200];
     struct Access *next;
 } Access;
@@ -165,7 +166,8 @@ static void note(Stream *s, const Op *op, uint64_t address, Bytes b, bool writes
     if (r == NULL || b.hi == b.lo) return free(b.bits);
     Access *a = gi_alloc(sizeof *a);
     uint64_t inside = address - r->address;
-    *a = (Access){.region = r->address, .bytes = b, .writes = writes, .line = s->line, .seq = s->seq};
+    *a = (Access){
+        .region = r->address, .bytes = b, .writes = writes, .line = s->line, .seq = s->seq};
     a->bytes.lo += inside, a->bytes.hi += inside;
     name_op(s, op, a->what, sizeof a->what);
     check(a, &s->clock);

@@ -1,14 +1,14 @@
-/* happens.h - what nothing orders: two accesses to the same bytes by work on different streams, or by
-** the host while work on a stream may be under way (check.streams). Private to src/runtime.
+/* happens.h - what nothing orders: two accesses to the same bytes by work on different streams, or
+** by the host while work on a stream may be under way (check.streams). Private to src/runtime.
 **
 ** Each stream and each node of a graph counts its ops and has a vector clock: how far it knows each
-** other to be. An event keeps the clock of its stream; the host has one of all that it waited for. The
-** default stream and those that block wait for each other, as CUDA's legacy default stream does.
-** Accesses of copies and fills are known by what was asked for, those of kernels by what they did, to
-** the byte (EmuLaunch.footprint). The host's own writes to memory that it shares with the device are
-** seen by what has changed when it calls next; its reads are not seen, nor are textures and surfaces.
-** Several threads of the host count as one. A copy to or from pageable memory, and any that the host
-** waits for, is over when the call returns.
+** other to be. An event keeps the clock of its stream; the host has one of all that it waited for.
+** The default stream and those that block wait for each other, as CUDA's legacy default stream
+** does. Accesses of copies and fills are known by what was asked for, those of kernels by what they
+** did, to the byte (EmuLaunch.footprint). The host's own writes to memory that it shares with the
+** device are seen by what has changed when it calls next; its reads are not seen, nor are textures
+** and surfaces. Several threads of the host count as one. A copy to or from pageable memory, and
+** any that the host waits for, is over when the call returns.
 */
 #ifndef GILUA_RUNTIME_HAPPENS_H
 #define GILUA_RUNTIME_HAPPENS_H

@@ -1,5 +1,5 @@
-/* reorder.c - see reorder.h. The child is a fork: the memory of both is one until either writes to it.
-** It sends what it has of the allocations that either of the two launches wrote. */
+/* reorder.c - see reorder.h. The child is a fork: the memory of both is one until either writes to
+** it. It sends what it has of the allocations that either of the two launches wrote. */
 #include "runtime/reorder.h"
 
 #include <errno.h>
@@ -148,9 +148,8 @@ static void begin_child(ReorderRun *run, const EmuLaunch *how) {
 ReorderRun *reorder_begin(const OpLaunch *l, const EmuLaunch *how) {
     if (!runtime.config.order) return NULL;
     ReorderRun *run = gi_alloc(sizeof *run);
-    *run = (ReorderRun){.l = l,
-                        .began = now(),
-                        .of = emu_kernel_order(l->kernel->module->emu, l->kernel->name)};
+    *run = (ReorderRun){
+        .l = l, .began = now(), .of = emu_kernel_order(l->kernel->module->emu, l->kernel->name)};
     begin_child(run, how);
     while (run->of.rounds && run->n < MOST_ORDERS) begin_child(run, how);
     return run;
@@ -238,7 +237,8 @@ static bool judge(const ReorderRun *run, const Child *c) {
     if (c > run->child && !send_all(c->to, "", 1)) return true;
     if (!take_all(c->from, &status, sizeof status, until) ||
         !take_all(c->from, message, sizeof message, until)) {
-        say("--check order: kernel %s did not end in another order of its threads; it is not compared",
+        say("--check order: kernel %s did not end in another order of its threads; it is not "
+            "compared",
             run->l->kernel->shown);
         return true;
     }
@@ -290,8 +290,8 @@ void reorder_wrote(uint64_t address, size_t n, uint64_t from) {
 
 typedef struct Spread { /* of words that differ */
     size_t n, words, first;
-    unsigned size;   /* bytes of a word */
-    bool is_real;    /* as floats they are near each other */
+    unsigned size;        /* bytes of a word */
+    bool is_real;         /* as floats they are near each other */
     double largest, a, b; /* relative; the first */
 } Spread;
 
@@ -341,11 +341,12 @@ static void describe(const struct Other *o, const Spread *s, const EmuAllocation
     if (s->is_real) snprintf(size, sizeof size, ", by at most %.2g of their value", s->largest);
     if (o->cause.src_line)
         snprintf(line, sizeof line, ", %.200s line %d", o->file, o->cause.src_line);
-    snprintf(out, cap,
-             "what the host reads of '%.60s' depends on the %s: %zu of %zu words of %u bytes are others "
-             "in another order%s (byte %llu: %.9g, else %.9g)%s, kernel %.200s",
-             a->label, o->cause.kind, s->n, s->words, s->size, size,
-             (unsigned long long)(at + s->first), s->a, s->b, line, o->kernel);
+    snprintf(
+        out, cap,
+        "what the host reads of '%.60s' depends on the %s: %zu of %zu words of %u bytes are others "
+        "in another order%s (byte %llu: %.9g, else %.9g)%s, kernel %.200s",
+        a->label, o->cause.kind, s->n, s->words, s->size, size, (unsigned long long)(at + s->first),
+        s->a, s->b, line, o->kernel);
 }
 
 void reorder_read(uint64_t address, size_t n) {

@@ -488,6 +488,43 @@ static void test_approx_errors(void) {
     check_worst(0x1p-18, "rcp, rsqrt.approx.ftz.f64, relative");
 }
 
+/* One function at its bound, both ways: as far as it may be, and no farther. */
+static void at_bound(NumApprox f, const char *what, double low, double high,
+                     long double (*true_of)(long double), double absolute, double relative) {
+    long double least = 1;
+    for (int i = 0; i < SAMPLES / 10; i++) {
+        float x = between(low, high);
+        long double want = true_of((long double)x);
+        long double most = (long double)absolute + (long double)relative * fabsl(want);
+        long double away = fabsl((long double)num_worst(f, x, 1, false, true) - want) / most;
+        long double near = fabsl((long double)num_worst(f, x, 1, false, false) - want) / most;
+        measure(away > near ? away : near);
+        if (away < least) least = away;
+        if (near < least) least = near;
+    }
+    ok(least > 0.3L, "%s: the least of the worst errors is %.3Lg of what is allowed", what, least);
+    check_worst(1.0001, what);
+}
+
+static long double reciprocal_root(long double x) {
+    return 1 / sqrtl(x);
+}
+
+static void test_worst(void) {
+    at_bound(NUM_SIN, "sin at its bound", -6, 6, sinl, 0x1p-20 * 0.70710678, 0);
+    at_bound(NUM_COS, "cos at its bound in 100 pi", 10, 300, cosl, 0x1p-14 * 0.61557221, 0);
+    at_bound(NUM_LG2, "lg2 at its bound", 0.6, 1.9, log2l, 0x1p-22, 0);
+    at_bound(NUM_LG2, "lg2 at its bound, relative", 4, 1e6, log2l, 0, 0x1p-22);
+    at_bound(NUM_TANH, "tanh at its bound", 0.1, 3, tanhl, 0, 0x1p-11);
+    at_bound(NUM_RSQRT, "rsqrt at its bound", 1, 2, reciprocal_root, 0, 0x1p-23 * 1.0717735);
+    ok(fabs((double)num_worst(NUM_SIN, 1e5F, 0, true, true) - sin(1e5)) > 1e-3,
+       "sin far from 0 is wrong");
+    ok(num_worst(NUM_SIN, 0, 0, false, true) == 0 && num_worst(NUM_EX2, 0, 0, false, true) == 1,
+       "what the ISA fixes stays");
+    ok(isnan(num_worst(NUM_SQRT, -1, 0, false, true)), "as do NaNs");
+    ok(isinf(num_worst(NUM_RCP, 0, 0, false, true)), "and infinities");
+}
+
 typedef struct Special {
     const char *what;
     float (*f)(float x, bool ftz);
@@ -837,6 +874,7 @@ int main(int argc, char **argv) {
     test_half_arithmetic();
     test_minmax();
     test_approx_errors();
+    test_worst();
     test_approx_specials();
     test_deterministic();
     test_nans();

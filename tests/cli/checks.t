@@ -61,4 +61,18 @@ done <told 3<err
 "$GILUA" run --quiet --check streams -- ./unordered fix >out 2>err
 is "what is ordered is not told" "0 " "$? $(cat err)"
 
+cat >far.cu <<'EOT'
+#include <cstdio>
+__global__ void far(float x, float *o) { *o = __sinf(x); }
+int main() {
+  float *o, r;
+  cudaMalloc(&o, 4), far<<<1, 1>>>(1e5f, o), cudaMemcpy(&r, o, 4, cudaMemcpyDeviceToHost);
+  printf("%s\n", r > 0.0357 && r < 0.0358 ? "near" : "far");
+}
+EOT
+env -u LD_PRELOAD nvcc -cudart shared -gencode arch=compute_90,code=compute_90 -o far far.cu >far.log 2>&1
+ok $? "far.cu builds" "$(cat far.log)"
+is "an approximation is the true value" near "$("$GILUA" run --quiet -- ./far)"
+is "or, asked for, the worst that is allowed" far "$("$GILUA" run --quiet --worst -- ./far)"
+
 finish

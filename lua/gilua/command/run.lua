@@ -90,6 +90,8 @@ local function options(command)
     { name = "api-errors", type = "string", default = "yes", check = check_yes,
       doc = "yes or no: tell calls that fail and whose error the program does not look at" },
     { name = "json", type = "string", doc = "the file for the findings and the table, as JSON" },
+    { name = "worst", type = "flag", doc = "approximate functions (__sinf, __fdividef …) "
+      .. "give the worst value that the PTX ISA allows" },
     { name = "gpu", default = "h200", doc = "which GPU it is" },
     positional = {},
     table.unpack(command == "record" and OF_RECORDINGS or {}),

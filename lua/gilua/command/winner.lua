@@ -385,6 +385,8 @@ local function wrong_sentence(found)
   if not v.all_right then
     return ("%s answers on %d cases: %s of them are wrong, largest error %.3g"):format(
       gi.progress.grouped(v.answers), #v.rows, gi.progress.grouped(v.wrong), v.max_error)
+  elseif found.approximate then
+    return found.approximate
   elseif other and other.wrong > 0 then
     return ("other data and sizes: %s. Where your program never has such data, say so by "
       .. "narrower fills, or take it --anyway"):format(gi.otherdata.line(other))
@@ -416,7 +418,12 @@ local function verify(o)
   if not fits then fail("the winner of %s does not fit %s: %s", o.run, problem.dir, why) end
   local found = { own = on_own_data(o, run, problem, farm) }
   found.other = on_other_data(o, run, problem, farm)
+  if found.own.all_right then
+    found.approximate = gi.approximation.wrong { problem = problem, genome = run.genome,
+      case = unseen_cases(o, problem, run.seed)[1], jobs = o.jobs }
+  end
   found.all_right = found.own.all_right and not (found.other and found.other.wrong > 0)
+    and not found.approximate
   found.untested = found.all_right and gi.coverage.untested(problem, run.genome) or {}
   local value, sentence = verified(o, run, code, farm, found), wrong_sentence(found)
   keep(o, value)

@@ -95,11 +95,12 @@ end
 ---@param problem gilua.problem
 ---@param options? table { jobs, device, check, clock, ... }: see DEFAULTS; cluster: the NATS server
 ---  through which agents do the work (gilua agent); compiled: what farms of the same kernel have in
----  common that differ in their data alone (gilua.compiled)
+---  common that differ in their data alone (gilua.compiled); approximation: on the virtual GPU, and
+---  of no recorded problem, what approximate functions give (gi.device)
 ---@return gilua.farm
 local function open(problem, options)
   options = settings.fill("gilua.farm", options, DEFAULTS,
-    { "jobs", "device", "compiled", "cluster" })
+    { "jobs", "device", "compiled", "cluster", "approximation" })
   local gi = require "gilua"
   options.jobs = options.jobs or gi.options.jobs or devices_of.usual_jobs()
   options.cluster = options.cluster or gi.options.cluster

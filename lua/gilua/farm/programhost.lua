@@ -46,21 +46,21 @@ end
 --- Writes the library's settings.
 ---@param folder string in which it also leaves what it found
 ---@param o { checks?: table<string, boolean>, patience?: integer, recording?: string,
----  threads?: integer, repeats?: integer, as?: string, kernel?: string, skip?: integer,
----  count?: integer } as … count: of a recording
+---  threads?: integer, repeats?: integer, worst?: boolean, as?: string, kernel?: string,
+---  skip?: integer, count?: integer } as … count: of a recording
 ---@param model table
 function M.write_config(folder, o, model)
   local checks = o.checks or {}
-  -- Which bytes were written, read, or would be others in another order, is no part of what launches
-  -- are compared by.
-  local looks = checks.uninit or checks.order or checks.streams
-  local lines = { "gpu " .. model.name, "repeats.skip " .. (looks and 0 or 1),
+  -- These follow what each launch does: none is left out.
+  local follows = checks.uninit or checks.order or checks.streams
+  local lines = { "gpu " .. model.name, "repeats.skip " .. (follows and 0 or 1),
     ("patience %d"):format(o.patience or 0), "api-errors " .. (o["api-errors"] == "no" and 0 or 1) }
   for _, field in ipairs(settings.keys(model)) do
     if field ~= "name" then
       lines[#lines + 1] = ("model.%s %.17g"):format(field, model[field])
     end
   end
+  if o.worst then lines[#lines + 1] = "model.approximation 1" end
   if o.recording then lines[#lines + 1] = "record " .. o.recording end
   for _, name in ipairs { "as", "kernel", "skip", "count" } do -- of a recording
     if o[name] then lines[#lines + 1] = ("record.%s %s"):format(name, o[name]) end

@@ -45,9 +45,11 @@ local function problem_at(dir)
   return problems[dir]
 end
 
-local function device_called(name)
-  devices[name] = devices[name] or must(gi.device(name))
-  return devices[name]
+-- approximation: of the virtual GPU, what its approximate functions give; see gi.device
+local function device_called(name, approximation)
+  local key = ("%s %d"):format(name, approximation or 0)
+  devices[key] = devices[key] or must(gi.device(name, { approximation = approximation }))
+  return devices[key]
 end
 
 local operations = {}
@@ -407,9 +409,11 @@ end
 --- The runner of the case that a message speaks of.
 local function runner_of(m, share)
   local here = whole and whole.dir == m.problem and whole.device == m.device
+    and whole.approximation == m.approximation
   if not here then
-    whole = { dir = m.problem, device = m.device,
-              runner = replayer.runner(problem_at(m.problem), device_called(m.device)) }
+    whole = { dir = m.problem, device = m.device, approximation = m.approximation,
+              runner = replayer.runner(problem_at(m.problem),
+                device_called(m.device, m.approximation)) }
   end
   if whole.case_key ~= m.case_key then
     whole.case_key = nil

@@ -34,6 +34,7 @@ end
 --- A message for a device worker, with the case where the worker has another one.
 function Funnel:device_message(worker, message)
   message.problem, message.device, message.case_key = self.problem.dir, worker.device, self.case_key
+  message.approximation = self.options.approximation
   if worker.case_key == self.case_key then return message end
   worker.case_key = self.case_key
   message.case = self.case
