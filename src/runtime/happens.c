@@ -271,7 +271,7 @@ static void join_blocking(Stream *s, void *to) {
 }
 
 static void enter(Stream *s) {
-    Stream *legacy = stream_of(NULL);
+    Stream *legacy = stream_of((Stream *)1);
     if (s->line == 0) s->line = ++lines;
     clock_join(&s->clock, &host);
     if (s == legacy) stream_each(join_blocking, &s->clock);

@@ -300,9 +300,14 @@ static CudaError launch(const void *handle, Dim3 grid, Dim3 block, void **args, 
 API(cudaLaunchKernel, const void *f, Dim3 grid, Dim3 block, void **args, size_t shared, Stream *s) {
     return CALL(launch(f, grid, block, args, shared, false, s));
 }
-PER_THREAD(cudaLaunchKernel);
 ALSO(cudaLaunchKernel, __cudaLaunchKernel);
-ALSO(cudaLaunchKernel, __cudaLaunchKernel_ptsz);
+/* Of a program built with --default-stream per-thread, in all of which 0 is the thread's. */
+API(cudaLaunchKernel_ptsz, const void *f, Dim3 grid, Dim3 block, void **args, size_t shared,
+    Stream *s) {
+    stream_each_thread = true;
+    return CALL(launch(f, grid, block, args, shared, false, s));
+}
+ALSO(cudaLaunchKernel_ptsz, __cudaLaunchKernel_ptsz);
 API(cudaLaunchCooperativeKernel, const void *f, Dim3 grid, Dim3 block, void **args, size_t shared,
     Stream *s) {
     return CALL(launch(f, grid, block, args, shared, true, s));

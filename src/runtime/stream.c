@@ -19,6 +19,7 @@ enum { FIRST_PRIORITY = 0, LAST_PRIORITY = -5 };
 
 static Stream default_stream = {.magic = STREAM_MAGIC, .id = 1};
 static _Thread_local Stream *thread_stream;
+bool stream_each_thread;
 static Stream *streams = &default_stream;
 static Event *events;
 static uint64_t ids = 1;
@@ -36,8 +37,8 @@ static Stream *make_stream(unsigned flags, int priority) {
 
 Stream *stream_of(Stream *handle) {
     uintptr_t number = (uintptr_t)handle;
-    if (number == 0 || number == 1) return &default_stream;
-    if (number == 2) {
+    if (number == 1 || (number == 0 && !stream_each_thread)) return &default_stream;
+    if (number == 2 || number == 0) {
         if (thread_stream == NULL) thread_stream = make_stream(0, 0);
         return thread_stream;
     }

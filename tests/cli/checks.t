@@ -75,4 +75,27 @@ ok $? "far.cu builds" "$(cat far.log)"
 is "an approximation is the true value" near "$("$GILUA" run --quiet -- ./far)"
 is "or, asked for, the worst that is allowed" far "$("$GILUA" run --quiet --worst -- ./far)"
 
+# Each thread of the host has a default stream of its own, where nvcc is told so.
+cat >threads.cu <<'EOT'
+#include <thread>
+__global__ void fill(int *x, int v) { x[threadIdx.x] = v; }
+int main(int n, char **) {
+  int *x;
+  cudaMalloc(&x, 128);
+  std::thread([&] { fill<<<1, 32>>>(x, 1); if (n > 1) cudaStreamSynchronize(0); }).join();
+  std::thread([&] { fill<<<1, 32>>>(x, 2); }).join();
+  cudaFree(x);
+}
+EOT
+for what in legacy per-thread; do
+  env -u LD_PRELOAD nvcc -cudart shared -gencode arch=compute_90,code=compute_90 --default-stream $what \
+    -o "threads-$what" threads.cu >threads.log 2>&1
+  ok $? "threads.cu builds" "$(cat threads.log)"
+done
+is "one default stream orders what threads do" "" "$("$GILUA" run --quiet --check streams -- ./threads-legacy 2>&1)"
+like "streams of their own do not" "nothing orders kernel fill.* on stream 2 and kernel fill.* on stream 3" \
+  "$("$GILUA" run --quiet --check streams -- ./threads-per-thread 2>&1)"
+is "but where one has been waited for" "" \
+  "$("$GILUA" run --quiet --check streams -- ./threads-per-thread waits 2>&1)"
+
 finish
