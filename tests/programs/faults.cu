@@ -42,7 +42,7 @@ __global__ void racy(int *out) {
 }
 
 __global__ void unset(const int *in, int *out) {
-    out[threadIdx.x] = in[threadIdx.x] + 1;
+    if (in[threadIdx.x] == 7) atomicAdd(out, 1);
 }
 
 __global__ void fetches(cudaTextureObject_t t, int *out) {
