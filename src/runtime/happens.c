@@ -283,6 +283,7 @@ void happens_begin(Stream *s, const Op *op) {
     if (!runtime.config.streams) return;
     look_all();
     enter(s);
+    if (op->kind == OP_HOST) happens_wait(&s->clock); /* and may tell the rest of the program */
     Region *r = op->kind == OP_FREE ? memory_find(op->memory.address) : NULL;
     if (r == NULL) return;
     note_all(s, op, op->memory.address, r->contents.size, true);

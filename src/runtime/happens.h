@@ -15,7 +15,7 @@
 
 #include "runtime/graph.h"
 
-/* Around an op that runs on a stream. */
+/* Around an op that runs on a stream. The host knows what is before a function of its own. */
 void happens_begin(Stream *s, const Op *op);
 void happens_end(Stream *s, const Op *op, CudaError e);
 /* Memory was allocated in a stream's order. */

@@ -286,6 +286,7 @@ static CudaError call_back(Stream *handle, CudaStreamCallback fn, void *user) {
     if (s == NULL) return cudaErrorInvalidResourceHandle;
     if (s->capture) return capture_spoil(s);
     print_flush();
+    happens_wait_stream(s);
     fn(handle, runtime.fault, user);
     return cudaSuccess;
 }

@@ -81,6 +81,13 @@ template <bool BUG> static void refilled() { // told: the host changed bytes of 
     if (!BUG) cudaStreamSynchronize(a);
     pinned[7] = -1;
 }
+static void touch(void *) {
+    pinned[9]++;
+}
+template <bool BUG> static void called() { // told: the host changed bytes of 'cudaHostAlloc
+    cudaMemcpyAsync(x, pinned, BYTES, cudaMemcpyHostToDevice, a);
+    cudaLaunchHostFunc(BUG ? b : a, touch, nullptr);
+}
 template <bool BUG> static void shared() { // told: the host changed bytes of 'cudaMallocManaged
     fill<<<N / 128, 128, 0, a>>>(managed, 1);
     if (!BUG) cudaStreamSynchronize(a);
@@ -111,9 +118,9 @@ template <bool BUG> static void graph() { // told: kernel fill(int*, int) on str
 }
 
 template <bool BUG> static void run() {
-    void (*all[])() = {kernels<BUG>, copy<BUG>,      early<BUG>,    parts<BUG>,  between<BUG>,
-                       legacy<BUG>,  memset_<BUG>,   pool<BUG>,     pool_free<BUG>, refilled<BUG>,
-                       shared<BUG>,  chain<BUG>,     graph<BUG>};
+    void (*all[])() = {kernels<BUG>, copy<BUG>,    early<BUG>, parts<BUG>,     between<BUG>,
+                       legacy<BUG>,  memset_<BUG>, pool<BUG>,  pool_free<BUG>, refilled<BUG>,
+                       called<BUG>,  shared<BUG>,  chain<BUG>, graph<BUG>};
     for (auto f : all) f(), cudaDeviceSynchronize();
 }
 
