@@ -499,7 +499,7 @@ tap.case("a tree of sums", function()
     __syncthreads();
   }
 ]]
-  for _, block in ipairs { 32, 64 } do
+  for _, block in ipairs { 16, 24, 32, 64, 96, 128 } do
     right("in a block of " .. block, tree, source:gsub("96", "256"), 9, {},
       { block = block, limit = 1e-3 })
   end
@@ -511,12 +511,14 @@ tap.case("a tree of sums", function()
     __syncthreads();
   }
 ]]):gsub("96", "256"), 9, {}, { block = 128, limit = 0 })
-  text = right("that begins with neighbours", tree, sums([[
+  for _, block in ipairs { 16, 64, 96 } do
+    text = right("that begins with neighbours, in a block of " .. block, tree, sums([[
   for (int k = 1; k < blockDim.x; k *= 2) {
     if (me % (2 * k) == 0) part[me] += part[me + k];
     __syncthreads();
   }
-]]):gsub("96", "256"), 9, {}, { block = 64, limit = 1e-3 })
+]]):gsub("96", "256"), 9, {}, { block = block, limit = 1e-3 })
+  end
   tap.has(text, "for (int k = blockDim.x / 2; k >= 32; k /= 2)", "is turned around")
   local function halved(behind)
     return rewritten.source(([[

@@ -12,8 +12,8 @@
 -- itself: the least and where it is, two sums in turn.
 --
 -- One that begins with neighbours, `for (k = 1; k < n; k *= 2) if (thread % (2 * k) == 0) …`,
--- first becomes one that ends with them. That needs blocks of 32 threads or more, along x, and for
--- the latter a power of two.
+-- first becomes one that ends with them. That is right in blocks of whole warps along x, where the
+-- loop comes to 16, for the latter of a power of two: others have the loop as it was.
 
 local apart = require "gilua.facts.apart"
 local edit = require "gilua.rewrite.edit"
@@ -206,28 +206,65 @@ local function combined(how, a, b)
   return ("%s %s= %s;"):format(a, how.op, b)
 end
 
-local function shuffled(loop, r)
-  local kernel, s, e = loop.fn.kernel, loop.statement, edit.new(loop.fn.kernel)
+-- The lines that put the last 32 together.
+local function lane_lines(kernel, r)
   local value, step = kernel:fresh("lane_value"), kernel:fresh("lanes")
-  local full = "0xffffffffu"
   local element = ("%s[%s]"):format(r.array, r.thread)
-  e:replace(s.condition.first, s.condition.last, r.k .. " >= 32")
-  if r.bound then
-    local from = (r.bound.kind == "binary" and not r.bound.parens and "(%s) / 2" or "%s / 2")
-      :format(kernel:plain(r.bound))
-    e:replace(s.init.declared[1].init.first, s.init.declared[1].init.last, from)
-    e:replace(s.step.first, s.step.last, r.k .. " /= 2")
-    e:replace(r.condition.first, r.condition.last, ("%s < %s"):format(r.thread, r.k))
-  end
-  e:around(s, nil, {
+  return table.concat({
     ("if (%s < 32) {"):format(r.thread),
-    ("  %s %s = %s;"):format(r.type, value, element),
-    ("  for (int %s = 16; %s > 0; %s /= 2)"):format(step, step, step),
-    "    " .. combined(r.how, value, ("__shfl_down_sync(%s, %s, %s)"):format(full, value, step)),
-    ("  if (%s == 0) %s = %s;"):format(r.thread, element, value),
+    ("    %s %s = %s;"):format(r.type, value, element),
+    ("    for (int %s = 16; %s > 0; %s /= 2)"):format(step, step, step),
+    "        " .. combined(r.how, value,
+      ("__shfl_down_sync(0xffffffffu, %s, %s)"):format(value, step)),
+    ("    if (%s == 0) %s = %s;"):format(r.thread, element, value),
     "}",
     "__syncthreads();",
-  })
+  }, "\n")
+end
+
+local function deeper(text) return "    " .. text:gsub("\n", "\n    ") end
+
+-- A source's text as it would stand at the beginning of its lines.
+local function outdented(kernel, s, ...)
+  return (kernel:source(...):gsub("\n" .. kernel:indent(s.first), "\n"))
+end
+
+local WHOLE_WARPS = "blockDim.x % 32 == 0"
+
+-- A loop that halves goes on to 32; where 16 then comes, of whole warps, lanes do the rest.
+local function halved_lines(kernel, s, r)
+  local head = kernel:source(s.header[3], s.header[4])
+  local body = outdented(kernel, s, s.header[4] + 1, s.last)
+  return { s.init and kernel:source(s.init.first, s.init.last) or false,
+    ("for (; %s >= 32%s %s"):format(r.k, head, body),
+    ("if (%s == 16 && %s) {"):format(r.k, WHOLE_WARPS), deeper(lane_lines(kernel, r)), "} else {",
+    ("    for (; %s%s %s"):format(kernel:plain(s.condition), head, deeper(body):sub(5)), "}" }
+end
+
+-- One that begins with neighbours is turned around, where as many as the block has threads are a
+-- power of two.
+local function turned_lines(kernel, s, r)
+  local bound = kernel:plain(r.bound)
+  if r.bound.kind == "binary" and not r.bound.parens then bound = "(" .. bound .. ")" end
+  local begin = s.init.declared[1].init
+  local init = kernel:source(s.init.first, s.init.last,
+    { [begin.first] = { bound .. " / 2", begin.last } })
+  local body = outdented(kernel, s, s.header[4] + 1, s.last,
+    { [r.condition.first] = { ("%s < %s"):format(r.thread, r.k), r.condition.last } })
+  local is_power = ("%s == blockDim.x && (%s & (%s - 1)) == 0"):format(bound, bound, bound)
+  return { false, ("if (%s && %s) {"):format(WHOLE_WARPS, is_power),
+    deeper(("for (%s %s >= 32; %s /= 2) %s"):format(init, r.k, r.k, body)),
+    deeper(lane_lines(kernel, r)), "} else {", deeper(outdented(kernel, s, s.first, s.last)), "}" }
+end
+
+local function shuffled(loop, r)
+  local kernel, s, e = loop.fn.kernel, loop.statement, edit.new(loop.fn.kernel)
+  local indent = kernel:indent(s.first)
+  local lines = (r.bound and turned_lines or halved_lines)(kernel, s, r)
+  local text = table.concat(lines, "\n", lines[1] and 1 or 2)
+  if lines[1] then text = "{\n" .. deeper(text) .. "\n}" end
+  for _, pragma in ipairs(loop.pragmas) do e:replace(pragma.first, pragma.last, "") end
+  e:replace(s.first, s.last, (text:gsub("\n", "\n" .. indent)))
   return e:lines()
 end
 
@@ -290,6 +327,12 @@ local function by_a_warp(loop)
   return e:lines()
 end
 
+-- Does a kernel ask for no thread's place but that along x?
+local function is_flat(fn)
+  local uses = threads.uses(fn).threadIdx
+  return #uses.y == 0 and #uses.z == 0
+end
+
 local tree = { name = "tree", twice = true,
   doc = "The last 32 of a sum in shared memory added by shuffles." }
 
@@ -310,7 +353,7 @@ function tree.make(kernel, line, args)
     if args and args[1] then
       local edits, why = by_a_warp(loop)
       if not edits then return nil, why end
-      return { edits = edits,
+      return { edits = edits, launch = not is_flat(loop.fn) and "block.x%32" or nil,
                says = ("one warp does the last rounds of the loop at line %d"):format(line) }
     end
     local r, why = reduction(loop)
