@@ -137,14 +137,15 @@ end
 
 -- The scalar arguments that a thread's place in its block is compared with, each with as many as a
 -- block of the kernel as it is has threads: it may be given so many, however few it is given here.
-local function lanes_of(problem)
-  if problem.is_ptx then return {} end
+-- Asked where a genome sets other blocks.
+local function guards_of(problem, text)
+  if problem.is_ptx or not text:find "block_size_" then return {} end
   local t <close> = csource.tokens(problem.source)
   local list, derived, own = {}, scalaruse.derived(t), problem:values()
   for _, arg in ipairs(problem.definition.kernel_table.table.args) do
     local value = math.tointeger(tonumber(arg.value))
-    local lane = value and scalaruse.of(t, arg.name, false, derived).lane
-    local most = lane and own["block_size_" .. ("xyz"):sub(lane, lane)]
+    local side = value and scalaruse.of(t, arg.name, false, derived).guard
+    local most = side and own["block_size_" .. ("xyz"):sub(side, side)]
     if most and value < most then list[#list + 1] = { name = arg.name, value = most } end
   end
   return list
@@ -172,8 +173,8 @@ function M.cases(problem, text, more)
   end
   local sizes = sizes_of(problem, text)
   for _, size in ipairs(sizes) do add("size " .. table.concat(size, "x"), size) end
-  local lengths, lanes = lengths_of(problem), lanes_of(problem)
-  table.move(lanes, 1, #lanes, #lengths + 1, lengths)
+  local lengths, guards = lengths_of(problem), guards_of(problem, text)
+  table.move(guards, 1, #guards, #lengths + 1, lengths)
   for _, one in ipairs(lengths) do
     add(("%s %d"):format(one.name, one.value), problem.checked_case.size)
     list[#list].spec.values = { [one.name] = one.value }
