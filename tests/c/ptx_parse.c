@@ -131,6 +131,11 @@ static void test_initialisers(const PtxModule *m) {
     v = ptx_find_var(m, "dynamic");
     ok(v->is_extern && v->size == 0 && v->space == PTX_SHARED && v->align == 16, "dynamic shared");
     ok(ptx_find_var(m, "shared_with_host")->is_managed_or_texref, "managed");
+    PtxModule *n = parse(PTX_HEAD ".global .u64 n[7] = {0, 010, 18446744073709551615, 7U, 1+2,12 ,"
+                                  "123456789012345678};");
+    const uint64_t want[7] = {0, 8, UINT64_MAX, 7, 3, 12, 123456789012345678};
+    ok(memcmp(n->vars[0]->init, want, sizeof want) == 0, "whole numbers, however they are written");
+    ptx_free(n);
 }
 
 static void test_source_lines(const PtxFunc *f) {

@@ -117,7 +117,7 @@ if script -qfec true /dev/null </dev/null >/dev/null 2>&1; then
     [ $took -lt $limit ]
     ok $? "the prompt, at $moment ms: goes on within a second" "$took ms, $limit allowed: $(cat -v seen)"
     eval "$whole"
-    ok $? "the prompt: nothing half made" "$(ls -la new)"
+    ok $? "the prompt: nothing half made" "$(ls -la new 2>&1)"
   done
   printf '\004' >&7
   exec 7>&-
