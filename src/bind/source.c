@@ -233,6 +233,7 @@ static void set_extents(lua_State *L, const Source *s, int node) {
 static void set_flags(lua_State *L, const SourceDecl *d) {
     set_flag(L, "parameter", d->parameter);
     set_flag(L, "reference", d->reference);
+    set_flag(L, "function", d->function);
     set_flag(L, "rows", d->rows);
     set_flag(L, "bound", d->bound);
     set_flag(L, "const", d->is_const);

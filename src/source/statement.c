@@ -103,8 +103,13 @@ static int read_simple(Reader *r, int first, int stop) {
 
 static int read_return(Reader *r, int i, int stop) {
     int s = node_new(r, SRC_RETURN, i, stop);
-    if (is(r, i + 1, "{")) not_known(r, s, "a value in braces without its type", i + 1);
-    else read_part(r, s, i + 1, stop - 1, ROLE_TREE);
+    if (is(r, i + 1, "{")) {
+        const char *why;
+        int why_at, tree = try_expression(r, i + 1, stop - 1, true, &why, &why_at);
+        not_known(r, s, "a value in braces without its type", i + 1);
+        if (tree >= 0) not_known(r, tree, r->s->node[s].why, i + 1);
+        adopt(r, s, tree, ROLE_TREE);
+    } else read_part(r, s, i + 1, stop - 1, ROLE_TREE);
     return s;
 }
 

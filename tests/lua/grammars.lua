@@ -22,8 +22,8 @@ local OPTIONS = { {}, { open_loops = true }, { initialisers = true, skip_idle = 
 local function corpus(list, folder)
   for name in lfs.dir(folder) do
     local path = folder .. "/" .. name
-    if name:find "^%." then -- . and ..
-    elseif lfs.attributes(path, "mode") == "directory" then corpus(list, path)
+    local is_folder = lfs.attributes(path, "mode") == "directory"
+    if is_folder and not name:find "^%." then corpus(list, path)
     elseif name:find "%.cuh?$" then list[#list + 1] = path end
   end
   table.sort(list)

@@ -3,7 +3,7 @@
 package.path = "tests/lua/?.lua;lua/?.lua;" .. package.path
 local tap = require "tap"
 local gi = require "gilua"
-local memory = require "gilua.host.memory"
+local memory = require "gilua.host.roots"
 
 local function value(code, text)
   return gi.hostcode.read(code):value(text)

@@ -34,6 +34,7 @@ local types = require "gilua.host.types"
 ---@field initial table<string, string> what members of structs begin with
 ---@field later table<string, string[]> other values that a variable gets
 ---@field counted table<string, boolean> variables that are counted up, or set where they lie
+---@field macros table<string, string> what macros without arguments stand for
 ---@field functions table<string, { params: string[], body: string }> macros with arguments
 ---@field dims table<string, string> a dim3's sizes, with their brackets; the last that is set
 ---@field dim_sides table<string, table<string, string>> likewise, those set one by one
@@ -56,6 +57,13 @@ local types = require "gilua.host.types"
 ---@field given table<string, integer> what the program is run with for some of these
 ---@field work? table { open, lookups } while a value is worked out (gilua.hostvalue)
 ---@field origins table<string, HostOrigin[]> what pointers are given (gilua.memory)
+---@field held table<string, HostOrigin[]> what arrays, containers and objects have in them
+---@field holders table<string, string[]> what types these are declared with
+---@field swapped table<string, table> what a path is swapped with, by path and function
+---@field arrays table<string, true> arrays and containers of pointers
+---@field lambdas table<string, table[]> { code, params, first, last } by name
+---@field shares table<string, string> a union's members: the first of them
+---@field trees table<string, PointerText> texts that were read (gilua.pointers)
 ---@field named table<string, { of: string, at: integer }[]> names of what lambdas, macros are given
 ---@field callable table<string, true> names of those
 ---@field files HostText[] those that were read
@@ -83,6 +91,7 @@ local function read_macro(self, d)
   local close = d[3] == "(" and d:first(3) == d:last(2) + 1 and d:match(3)
   if not close then
     names.define(self, d[2], d:text(3, #d))
+    self.macros[d[2]] = d:text(3, #d)
   elseif close < #d then
     local params = csource.parts(d, 4, close - 1)
     self.functions[d[2]] = { params = params, body = d:text(close + 1, #d) }
@@ -106,7 +115,7 @@ local function read_call(self, code, call, body)
   names.read_addresses(self, code, call, name)
   if not name then return end
   local args = code_of.texts(code, call.args)
-  memory.read_call(self, name, args, body)
+  memory.read_call(self, code, call, name, args, body)
   hostfills.read_call(self, code, call, name, args, place_of(code, call.first), body)
   if name:find "^cudaMemcpyToSymbol" and args[2] and (args[1] or ""):find "^[%a_][%w_]*$" then
     names.define(self, args[1], (args[2]:gsub("^&%s*", "")))
@@ -178,12 +187,7 @@ local function happenings(code)
   end
   for _, call in ipairs(code.calls) do add(call.first, read_call, call) end
   for _, site in ipairs(launchsites.own(code)) do add(site.at, read_launch, site) end
-  local i = code.t:find(1, ":")
-  while i do
-    add(i, memory.read_range, i)
-    i = code.t:find(i + 1, ":")
-  end
-  i = code.t:directive(1)
+  local i = code.t:directive(1)
   while i do
     add(i, read_directive, i)
     i = code.t:directive(i + 1)
@@ -197,6 +201,8 @@ end
 function read_code(self, code)
   rounds.read(code)
   memory.read_lambdas(self, code)
+  memory.read_swaps(self, code)
+  memory.read_bindings(self, code)
   callers.read_call(self, code)
   for _, one in ipairs(happenings(code)) do
     one.read(self, code, one.what, callers.around(code, one.at))
@@ -237,7 +243,9 @@ function M.read(text, headers, defines)
     functions = {}, dims = {}, dim_sides = {}, counted = {}, aggregates = {},
     structs = {}, types = {}, pointees = {}, launches = {}, allocations = {}, allocated = {},
     variables = {}, bodies = {}, calls = {}, sizes = {},
-    known = {}, assumed = {}, given = {}, origins = {}, named = {}, callable = {}, files = {},
+    known = {}, assumed = {}, given = {}, origins = {}, held = {}, holders = {},
+    swapped = {}, shares = {}, trees = {},
+    macros = {}, lambdas = {}, arrays = {}, named = {}, callable = {}, files = {},
     stores = {}, copies = {}, distributions = {} }, M)
   local files = { { name = "the file", text = text }, table.unpack(headers or {}) }
   local kept, why = branches.kept(files, defines or {})

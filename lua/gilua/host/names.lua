@@ -107,9 +107,9 @@ function M.read_declared(self, code, d, body)
       counts = code_of.extents(code, d) }
   end
   if type == "dim3" then read_dim3(self, code, d) end
+  memory.read_declared(self, code, d, body)
   if not d.init_at then return end
   hostfills.read_distribution(self, code, d)
-  memory.read_declared(self, code, d, body)
   if not IN_HEADERS[d.within] then read_value(self, code, d, type, body) end
 end
 

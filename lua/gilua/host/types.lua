@@ -50,6 +50,15 @@ local function read_head(t, struct)
   struct.bases = bases_of(t, i + 1, struct.open)
 end
 
+-- The names in a union, which are one memory.
+local function fields_of_union(one)
+  local names = {}
+  for _, item in ipairs(one) do
+    for _, d in ipairs(item.declared) do names[#names + 1] = d.name end
+  end
+  return names
+end
+
 --- Reads the types of a text: `struct name { … };`, `struct … { … } name;`, `using x = type;`
 ---@param self HostCode
 ---@param code HostText
@@ -61,6 +70,8 @@ function M.read(self, code)
   for _, one in ipairs(code.s:classes()) do
     one.code, one.classes, classes[one.node] = code, classes, one
     read_head(t, one)
+    local shared = one.tag == "union" and fields_of_union(one) or {}
+    for _, field in ipairs(shared) do self.shares[field] = shared[1] end
     if one.name then self.structs[one.name] = self.structs[one.name] or one end
     local other = t:kind(one.close + 1) == "name" and t[one.close + 2] == ";" and t[one.close + 1]
     if other then self.structs[other] = self.structs[other] or one end

@@ -24,57 +24,54 @@ local function statement_start(t, i)
   return i
 end
 
--- The call whose arguments hold a token: the name before the ( around it.
-local function call_around(t, i, first)
-  local depth = 0
-  for k = i - 1, first, -1 do
-    if t[k] == ")" then depth = depth + 1
-    elseif t[k] == "(" and depth == 0 and t:kind(k - 1) == "name" then return t[k - 1]
-    elseif t[k] == "(" then depth = math.max(0, depth - 1) end
+-- Does a token stand in a call that asks a kernel for something?
+local function is_asked(code, i)
+  for _, call in ipairs(code.calls) do
+    local name = call.first <= i and i <= call.last and code_of.called(code, call.f)
+    if name and ASKS[name] then return true end
   end
 end
 
--- Is a name at a token that of a declaration or definition: `__global__ void name(`?
-local function is_declared(t, i, first)
-  local open = t[i + 1] == "(" and i + 1
-  if t[i + 1] == "<" then open = (csource.angle_end(t, i + 1) or i) + 1 end
-  for k = i - 1, first, -1 do
-    if t[k] == "__global__" then return open and t[open] == "(" and open end
-  end
-end
-
-local function is_launch(t, i)
-  local behind = t[i + 1] == "<" and csource.angle_end(t, i + 1) or i
-  return t[behind + 1] == "<<<"
-end
-
--- The tokens that name what is launched by a call.
-local function called(code, kernel)
-  local names = {}
+-- The tokens of a kernel's name that are harmless: of its declarations and definitions, of launches
+-- that are understood, of calls that ask for something, of variables of that name where those are
+-- known.
+local function harmless(code, kernel)
+  local known, hidden = {}, {}
   for _, site in ipairs(launchsites.own(code)) do
-    if not site.open and site.kernel == kernel and site.grid then names[site.name] = true end
+    if site.kernel == kernel and site.grid then known[site.name] = true end
   end
-  return names
+  for _, d in ipairs(code_of.declarations(code)) do
+    if d.name == kernel then
+      known[d.token] = true
+      hidden[#hidden + 1] = not d["function"] and d or nil
+    end
+  end
+  return function(i)
+    for _, d in ipairs(hidden) do
+      if d.scope_first <= i and i <= d.scope_last then return true end
+    end
+    return known[i] or is_asked(code, i)
+  end
 end
 
 local function read(code, kernel, base, found)
-  local t, file, is_called = code.t, code.name, called(code, kernel)
-  for i = 1, #t do
-    if t:kind(i) == "directive" then
-      read(code_of.inside(code, i), kernel, t:line(i), found)
-    elseif t[i] == kernel and t:kind(i) == "name" and t[i - 1] ~= "." and t[i - 1] ~= "->" then
-      local first = statement_start(t, i)
-      local open = is_declared(t, i, first)
-      local close = open and t:match(open)
-      local is_prototype = close and file and t[close + 1] == ";"
-      local asks = ASKS[call_around(t, i, first) or ""]
-      if is_prototype or not open and not asks and not is_called[i] and not is_launch(t, i) then
-        local place = ("line %d%s"):format(base or t:line(i), file and " of " .. file or "")
-        local text = t:text(first, math.min(i + 6, #t)):gsub("%s+", " ")
-        found[#found + 1] = { place = place, text = text:sub(1, MOST_SHOWN),
-          prototype = is_prototype or nil }
-      end
+  local t, file, is_harmless = code.t, code.name, harmless(code, kernel)
+  for i in csource.directives(t) do read(code_of.inside(code, i), kernel, t:line(i), found) end
+  local i = t:find(1, kernel)
+  while i do
+    local first = statement_start(t, i)
+    local declares = t:find(first, "__global__")
+    declares = declares and declares < i
+    local close = declares and t[i + 1] == "(" and t:match(i + 1)
+    local is_prototype = close and file and t[close + 1] == ";"
+    local is_member = t[i - 1] == "." or t[i - 1] == "->"
+    if is_prototype or not (declares or is_member or is_harmless(i)) then
+      local text = t:text(first, math.min(i + 6, #t)):gsub("%s+", " ")
+      local place = ("line %d%s"):format(base or t:line(i), file and " of " .. file or "")
+      found[#found + 1] = { place = place, text = text:sub(1, MOST_SHOWN),
+        prototype = is_prototype or nil }
     end
+    i = t:find(i + 1, kernel)
   end
 end
 

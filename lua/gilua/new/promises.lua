@@ -21,9 +21,9 @@ local float = require "gilua.rewrite.float"
 local hostcode = require "gilua.host.hostcode"
 local launchedit = require "gilua.new.launchedit"
 local launches = require "gilua.transform.launch"
-local memory = require "gilua.host.memory"
 local othernames = require "gilua.new.othernames"
 local parts = require "gilua.new.parts"
+local roots_of = require "gilua.host.roots"
 local recordeds = require "gilua.problem.recorded"
 local scalaruse = require "gilua.new.scalaruse"
 local settings = require "gilua.base.settings"
@@ -60,17 +60,19 @@ end
 --------------------------------------------------------------------------------------------------
 -- Arrays that are different memory
 
--- Two arrays of a launch in one memory, of which the kernel writes one: their names, and it.
+-- Two arrays of a launch in one memory, of which the kernel writes one: their names, and it. Or the
+-- text of one that is not understood.
 local function shared(host, t, way)
   local seen = {}
   for i, arg in ipairs(t.args) do
-    local roots = arg.count and memory.of(host, way.args[i], way.launch.body) or {}
+    local roots = arg.count and roots_of.of(host, way.args[i], way.launch.body)
+    if roots and roots.unknown then return nil, nil, nil, roots.unknown end
     for _, other in ipairs(seen) do
-      local at = (tablecase.is_written(arg) or tablecase.is_written(other.arg))
-        and memory.common(host, roots, other.roots)
+      local at = roots and (tablecase.is_written(arg) or tablecase.is_written(other.arg))
+        and roots_of.common(host, roots, other.roots)
       if at then return other.arg.name, arg.name, at end
     end
-    seen[#seen + 1] = { arg = arg, roots = roots }
+    seen[#seen + 1] = roots and { arg = arg, roots = roots }
   end
 end
 
@@ -81,8 +83,8 @@ local function is_open(host, t, way)
   local seen, by_name = {}, {}
   for _, param in ipairs(way.open and way.open.params or {}) do by_name[param.name] = param.text end
   for i, arg in ipairs(way.open and t.args or {}) do
-    local root = arg.count and memory.of(host, way.args[i], way.open)[1]
-    if root and not memory.is_own(host, way.args[i], way.open) then
+    local root = arg.count and roots_of.of(host, way.args[i], way.open)[1]
+    if root and not roots_of.is_own(host, way.args[i], way.open) then
       local declared = by_name[root:match "^[%w_]*"]
       local one = { written = tablecase.is_written(arg),
         open = declared and not declared:find "restrict" or false }
@@ -115,8 +117,10 @@ local function of_arrays(host, t, ways, promise, tell)
     if #way.args ~= #t.args then
       tell("%s, and what %s launches it with is not understood", promise, place)
     else
-      local a, b, at = shared(host, t, way)
-      if a then
+      local a, b, at, unknown = shared(host, t, way)
+      if unknown then
+        tell("%s, and `%s`, which %s launches it with, is not understood", promise, unknown, place)
+      elseif a then
         tell("%s, but %s launches it with `%s` as both %s and %s", promise, place, at, a, b)
       elseif is_open(host, t, way) then
         tell("%s, and nothing says what %s is called with, where %s launches it", promise,

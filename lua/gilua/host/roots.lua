@@ -1,0 +1,318 @@
+-- roots: what memory an argument of a launch leads to, by all that the host's code gives its
+-- pointers (gilua.host.memory). One question: can two arguments be one memory?
+--
+-- The roots of a pointer are the paths at the ends of what it is given: after
+-- `float *y = pool + 1, *before = pool;` that of `y` and of `before` is `pool`. Two arguments that
+-- share a root may be one memory. Two that share none are taken for apart.
+
+local callers = require "gilua.host.callers"
+local code_of = require "gilua.host.code"
+local csource = require "gilua.source.csource"
+local pointers = require "gilua.host.pointers"
+local types = require "gilua.host.types"
+
+local M = {}
+
+local MOST_DEPTH = 12 -- pointers made of pointers
+local NOWHERE = csource.set "NULL nullptr"
+local FRESH = csource.set "new create empty zeros ones clone"
+
+---@class HostRoots names of memory that an argument may lead to
+---@field classes table<table, true> what it is swapped with
+---@field swapped table<table, HostRoots> what that leads to, by class
+---@field unknown? string a text that is not understood
+
+---@class RootSearch
+---@field found HostRoots
+---@field seen table<string, true>
+
+local follow
+
+local function leads_of(self, text)
+  local one = pointers.of(self, text)
+  return pointers.leads(self, one, one.tree, { paths = {}, calls = {} }), one
+end
+
+-- What a path or a holder has where it stands: in its function, else anywhere.
+local function of_function(list, body)
+  local own = {}
+  for _, one in ipairs(list or {}) do
+    if one.body == body then own[#own + 1] = one end
+  end
+  return #own > 0 and own or list or {}
+end
+
+-- Is a path a pointer by its declaration, or by what it is given? is_sure: an element or a member
+-- that nothing declares is none.
+local function is_pointer(self, path, depth, is_sure)
+  local head, last = path:match "^[%w_]*", path:gsub("%b[]", ""):match "[%w_]*$"
+  if self.allocated[head] or self.pointees[last] or not is_sure and path:find "[.%[]" then
+    return true
+  end
+  for _, one in ipairs(depth < MOST_DEPTH and self.origins[path] or {}) do
+    for _, other in ipairs(leads_of(self, one.text).paths) do
+      if other ~= path and is_pointer(self, other, depth + 4, is_sure) then return true end
+    end
+  end
+  return false
+end
+
+-- The paths of a sum that lead to memory: those that are pointers, else the first.
+local function leading(self, paths, is_sure)
+  local list = {}
+  for _, path in ipairs(paths) do
+    if is_pointer(self, path, 1, is_sure) then list[#list + 1] = path end
+  end
+  return #list > 0 and list or not is_sure and { paths[1] } or {}
+end
+
+-- Which parameter of a function a name is; nil for none.
+local function parameter(body, name)
+  for k, param in ipairs(body and body.params or {}) do
+    if param.name == name and name ~= "" then return k end
+  end
+end
+
+-- Does a function ask for the memory that a name in it leads to, or where that lies?
+local function is_fresh(self, one, name)
+  for _, a in ipairs(self.allocations) do
+    local target = a.target or a.args[1]
+    if a.body == one and leads_of(self, target).paths[1] == name then return true end
+  end
+  return FRESH[name] or false
+end
+
+local COPYING = csource.set("vector deque list map set string unordered_map device_vector "
+  .. "host_vector")
+
+-- Is a type's last name that of numbers?
+local function is_number(self, type)
+  local name = type:match "([%w_]*)[%s>]*$"
+  return not type:find "%*" and types.is_number(self, name) and name ~= "auto"
+    and not (self.types[name] or ""):find "%*"
+end
+
+-- Does a type keep pointers that it is given? A container of numbers copies what they point to; a
+-- class of the file that asks for memory has its own.
+local function keeps_pointers(self, type)
+  local name = type:gsub("%s*<.*$", ""):match "[%w_]+$"
+  if COPYING[name] then return not is_number(self, type) end
+  local struct = name and self:struct(name)
+  for _, a in ipairs(struct and self.allocations or {}) do
+    local body = a.body
+    if body and body.code == struct.code and body.first > struct.open
+      and body.last < struct.close then
+      return false
+    end
+  end
+  return true
+end
+
+-- Is a name declared as a number, everywhere?
+local function is_numbers(self, path)
+  for _, type in ipairs(self.holders[path] or {}) do
+    if not is_number(self, type) then return false end
+  end
+  return self.holders[path] ~= nil
+end
+
+-- Follows what a path is given; what a parameter is given in the function that has its place.
+local function follow_all(self, origins, search, depth)
+  for _, one in ipairs(origins) do
+    for _, list in ipairs(one.place and { self.origins[one.place], self.held[one.place] } or {}) do
+      for _, inner in ipairs(list) do
+        if inner.body == one.by then follow(self, inner.text, one.by, search, depth + 1) end
+      end
+    end
+    if one.text and not (one.by and is_fresh(self, one.by, one.param)) then
+      follow(self, one.text, one.body, search, depth + 1, one.held)
+    end
+  end
+end
+
+-- Follows what calls give a parameter of a function, a lambda or a macro.
+local function follow_calls(self, path, body, search, depth)
+  local k = parameter(body, path)
+  for _, call in ipairs(k and self.calls[body.name] or {}) do
+    if call.args[k] then follow(self, call.args[k], call.within, search, depth + 1) end
+  end
+  for _, one in ipairs(self.named[path] or {}) do
+    for _, call in ipairs(self.calls[one.of] or {}) do
+      local text = call.args[one.at]
+      if text then follow(self, text, call.within, search, depth + 1) end
+    end
+  end
+  return k
+end
+
+local add_path
+
+-- The path of `q[0]` or `t.y` where q or t is given a text: `&pool`, `b`, `s`.
+local function path_within(self, text, rest)
+  local one = pointers.of(self, text)
+  local node = one.tree
+  while node and node.kind == "cast" do node = node.a end
+  local path = pointers.path(self, one, node)
+  if path and node.kind == "unary" and node.op == "&" then rest = rest:gsub("^%[[^%]]*%]", "") end
+  return path and path .. rest
+end
+
+-- Follows what the holder of a path has: another holder of which it is a copy (`T t = s;`), what it
+-- points to, what was put into it.
+local function follow_holder(self, path, body, search, depth)
+  local head, rest = path:match "^([%w_]+)(.*)$"
+  local given = rest ~= "" and of_function(self.origins[head], body)[1]
+  local other = given and path_within(self, given.text, rest)
+  if other then return add_path(self, other, given.body, search, depth + 1) end
+  local keeps = not self.holders[head]
+  for _, type in ipairs(self.holders[head] or {}) do keeps = keeps or keeps_pointers(self, type) end
+  if self.allocated[head] or not keeps then return end
+  follow_all(self, of_function(self.held[head], body), search, depth)
+  if given then follow(self, given.text, given.body, search, depth + 1, true) end
+end
+
+function add_path(self, path, body, search, depth)
+  local found, key = search.found, path .. "\0" .. tostring(body and body.open)
+  if NOWHERE[path] or search.seen[key] or depth > MOST_DEPTH then return end
+  search.seen[key] = true
+  local before = #found
+  local class = self.swapped[key] or self.swapped[key:gsub("%[.*\0", "\0")]
+  if class then found.classes[class] = true end
+  follow_all(self, of_function(self.origins[path], body), search, depth)
+  local any = path:gsub("%[[^%]]*%]$", "[]")
+  if any ~= path then follow_all(self, of_function(self.origins[any], body), search, depth) end
+  local k = follow_calls(self, path, body, search, depth)
+  if #found == before then follow_holder(self, path, body, search, depth) end
+  local macro = #found == before and not k and self.macros[path]
+  if macro then follow(self, macro, body, search, depth + 1) end
+  if #found == before or self.allocated[path] then found[#found + 1] = path end
+end
+
+-- The texts that a function returns, with a call's arguments in the place of its parameters.
+-- Without those that are memory of their own.
+local function returned(self, one, args)
+  local list, given = {}, {}
+  for k, param in ipairs(one.params) do given[param.name] = args[k] and "(" .. args[k] .. ")" end
+  for _, m in ipairs(code_of.found(one.code, "return $value;")) do
+    local value, is_own = m.value, m.first > one.first and m.last < one.last
+    local is_list = value.kind == "list" -- return { a, b };
+    local texts = is_list and csource.parts(one.code.t, value.first + 1, value.last - 1)
+      or { code_of.text(one.code, value) }
+    for _, text in ipairs(is_own and texts or {}) do
+      if not is_fresh(self, one, text) then list[#list + 1] = callers.replaced(text, given) end
+    end
+  end
+  return list
+end
+
+-- May an argument of a function that is not known be what it gives back?
+local function may_be_given(self, text, n_args)
+  local leads = leads_of(self, text)
+  if leads.calls[1] then return true end
+  for _, path in ipairs(leads.paths) do
+    if n_args == 1 and not is_numbers(self, path) or is_pointer(self, path, 1) then return true end
+  end
+  return false
+end
+
+-- What a call leads to: of an object's function the object; else what the function returns. Of one
+-- that is not known, what it is called with; nothing where its name says that it asks for memory.
+local function add_call(self, one, call, body, search, depth)
+  local found, key = search.found, "(" .. pointers.text(one, call)
+  local name, args = pointers.called(call), {}
+  if search.seen[key] then return end
+  search.seen[key] = true
+  local object, before = call.callee.a, #found
+  local owner = object and pointers.path(self, one, object)
+  if owner then return add_path(self, owner, body, search, depth + 1) end
+  if object then return follow(self, pointers.text(one, object), body, search, depth + 1) end
+  for k, arg in ipairs(call.args) do args[k] = pointers.text(one, arg) end
+  local known = self.bodies[name] or self.lambdas[name]
+  for _, other in ipairs(known or {}) do
+    for _, text in ipairs(returned(self, other, args)) do
+      follow(self, text, body, search, depth + 1)
+    end
+  end
+  if known or not name or name:lower():find "alloc" or FRESH[name] then return end
+  for _, text in ipairs(args) do
+    if may_be_given(self, text, #args) then follow(self, text, body, search, depth + 1) end
+  end
+  if #found == before then found[#found + 1] = name .. "()" end
+end
+
+-- Adds what an expression leads to. is_sure: it may be a number as well.
+function follow(self, text, body, search, depth, is_sure)
+  local found = search.found
+  if depth > MOST_DEPTH then return end
+  local leads, one = leads_of(self, text)
+  if not one.tree and not text:find "^%s*new%f[%W]" then found.unknown = found.unknown or text end
+  for _, call in ipairs(leads.calls) do add_call(self, one, call, body, search, depth) end
+  if #leads.paths == 0 then return end
+  for _, path in ipairs(leading(self, leads.paths, is_sure)) do
+    add_path(self, path, body, search, depth)
+  end
+end
+
+local function new_search()
+  return { found = { classes = {}, swapped = {} }, seen = {} }
+end
+
+--- The roots of an argument. None where it leads nowhere.
+---@param self HostCode
+---@param text string
+---@param body? HostFunction in which it stands
+---@return HostRoots
+function M.of(self, text, body)
+  local search = new_search()
+  local found = search.found
+  follow(self, text, body, search, 1)
+  for class in pairs(found.classes) do
+    local other = new_search()
+    for _, member in ipairs(class) do add_path(self, member.path, member.body, other, 1) end
+    found.swapped[class] = other.found
+  end
+  return found
+end
+
+-- Can two elements of an array of pointers be one? `b[0]` and `b[1]` cannot, nor `b[i]` and
+-- `b[1 - i]`.
+local function same_element(self, a, b)
+  local p, i = a:match "^(.-)%[([^%]]*)%]$"
+  local q, j = b:match "^(.-)%[([^%]]*)%]$"
+  if not p or p ~= q then return false end
+  local m, n = self:value(i), self:value(j)
+  if m and n then return m == n end
+  local function turned(one, other)
+    return other == "1-" .. one or other == "!" .. one or other == one .. "^1"
+      or other == "(" .. one .. "+1)%2" or other == one .. "+1" or other == one .. "-1"
+  end
+  return not turned(i, j) and not turned(j, i)
+end
+
+local function common(self, one, other)
+  for _, a in ipairs(one) do
+    for _, b in ipairs(other) do
+      if a == b or same_element(self, a, b) then return a end
+    end
+  end
+end
+
+-- Likewise, with what the first is swapped with: where both are in one swap, they stay apart.
+local function common_by_swap(self, one, other)
+  for class, roots in pairs(one.swapped) do
+    local at = not other.classes[class] and common(self, roots, other)
+    if at then return at end
+  end
+end
+
+--- The root that two arguments have in common; nil where the host's code shows them to be apart.
+---@param self HostCode
+---@param one HostRoots
+---@param other HostRoots
+---@return string?
+function M.common(self, one, other)
+  return common(self, one, other) or common_by_swap(self, one, other)
+    or common_by_swap(self, other, one)
+end
+
+return M
