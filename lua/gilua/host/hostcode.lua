@@ -59,6 +59,7 @@ local types = require "gilua.host.types"
 ---@field origins table<string, HostOrigin[]> what pointers are given (gilua.memory)
 ---@field held table<string, HostOrigin[]> what arrays, containers and objects have in them
 ---@field holders table<string, string[]> what types these are declared with
+---@field placed table<string, table[]> { path, body, name, by }: parameters that have its place
 ---@field swapped table<string, table> what a path is swapped with, by path and function
 ---@field arrays table<string, true> arrays and containers of pointers
 ---@field lambdas table<string, table[]> { code, params, first, last } by name
@@ -245,7 +246,7 @@ function M.read(text, headers, defines)
     variables = {}, bodies = {}, calls = {}, sizes = {},
     known = {}, assumed = {}, given = {}, origins = {}, held = {}, holders = {},
     swapped = {}, shares = {}, trees = {},
-    macros = {}, lambdas = {}, arrays = {}, named = {}, callable = {}, files = {},
+    macros = {}, lambdas = {}, arrays = {}, placed = {}, named = {}, callable = {}, files = {},
     stores = {}, copies = {}, distributions = {} }, M)
   local files = { { name = "the file", text = text }, table.unpack(headers or {}) }
   local kept, why = branches.kept(files, defines or {})

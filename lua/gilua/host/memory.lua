@@ -12,6 +12,7 @@ local callers = require "gilua.host.callers"
 local code_of = require "gilua.host.code"
 local csource = require "gilua.source.csource"
 local pointers = require "gilua.host.pointers"
+local types = require "gilua.host.types"
 
 local M = {}
 
@@ -23,21 +24,24 @@ local GIVES = { cudaGetSymbolAddress = 2, cudaHostGetDevicePointer = 2, cudaIpcO
 ---@field text string
 ---@field body? HostFunction in which it stands
 ---@field held? boolean it may be a number as well: it counts where it is a pointer
+---@field field? boolean a named field of what holds it has it
+---@field by? HostFunction that may give it, unless it asks for memory for its parameter
+---@field param? string of that name
 
 local function add(lists, key, origin)
   local list = lists[key] or {}
   lists[key], list[#list + 1] = list, origin
 end
 
--- Notes what a path is given, and what holds it then.
+-- Notes what a path is given, and what holds it then. An element of any index may be each.
 local function give(self, path, text, body)
   add(self.origins, path, { text = text, body = body })
-  local index = path:match "%[([^%]]*)%]$"
-  if index and not tonumber(index) then
-    add(self.origins, path:gsub("%[[^%]]*%]$", "[]"), { text = text, body = body })
+  if path:gsub("%[%d+%]", ""):find "%[" then
+    add(self.origins, path:gsub("%b[]", "[]"), { text = text, body = body })
   end
-  local holder = path:match "^([%a_][%w_]*)[.%[]"
-  if holder then add(self.held, holder, { text = text, body = body, held = true }) end
+  local holder, rest = path:match "^([%a_][%w_]*)([.%[].*)$"
+  local origin = { text = text, body = body, held = true, field = rest and rest:find "%." ~= nil }
+  if holder then add(self.held, holder, origin) end
 end
 
 local function path_of(self, text)
@@ -227,19 +231,28 @@ function M.read_bindings(self, code)
   end
 end
 
+-- May a function change the object that it is given for a parameter: one of a struct of the files,
+-- or one by reference?
+local function takes_object(self, one, param)
+  local is_const, type = param.text:find "%f[%w]const%f[%W]", param.text:match "([%w_]+)[%s<]*[&*]"
+  if is_const or not type or types.SIZES[type] then return false end
+  if one.index and one.index[type] then return false end -- a template's T
+  return self:struct(type) ~= nil or param.text:find "&" ~= nil and not param.text:find "%*"
+end
+
 -- A function that is given a pointer's place, or an object, gives it what it gives its parameter.
 -- It may give it any other argument.
 local function read_passed(self, one, args, body)
   for k, param in ipairs(one.params) do
     local is_place = param.text:find "%*[%s%*]*[&*]"
-    local is_object = param.text:find "[&*]" and not param.text:find "%f[%w]const%f[%W]"
-    local path = args[k] and (is_place or is_object) and path_of(self, args[k])
+    local path = args[k] and (is_place or takes_object(self, one, param))
+      and path_of(self, args[k])
     if path then
-      add(self.held, path:match "^[%w_]+", { place = param.name, by = one })
+      add(self.placed, path:match "^[%w_]+",
+        { path = path, body = body, name = param.name, by = one })
       for j, text in ipairs(args) do
         local origin = { text = text, body = body, held = true, by = one, param = param.name }
         if j ~= k and is_place then add(self.origins, path, origin) end
-        if j ~= k then add(self.held, path:match "^[%w_]+", origin) end
       end
     end
   end

@@ -33,15 +33,6 @@ local function leads_of(self, text)
   return pointers.leads(self, one, one.tree, { paths = {}, calls = {} }), one
 end
 
--- What a path or a holder has where it stands: in its function, else anywhere.
-local function of_function(list, body)
-  local own = {}
-  for _, one in ipairs(list or {}) do
-    if one.body == body then own[#own + 1] = one end
-  end
-  return #own > 0 and own or list or {}
-end
-
 -- Is a path a pointer by its declaration, or by what it is given? is_sure: an element or a member
 -- that nothing declares is none.
 local function is_pointer(self, path, depth, is_sure)
@@ -108,24 +99,37 @@ local function keeps_pointers(self, type)
   return true
 end
 
--- Is a name declared as a number, everywhere?
-local function is_numbers(self, path)
-  for _, type in ipairs(self.holders[path] or {}) do
-    if not is_number(self, type) then return false end
-  end
-  return self.holders[path] ~= nil
-end
-
--- Follows what a path is given; what a parameter is given in the function that has its place.
 local function follow_all(self, origins, search, depth)
   for _, one in ipairs(origins) do
-    for _, list in ipairs(one.place and { self.origins[one.place], self.held[one.place] } or {}) do
-      for _, inner in ipairs(list) do
-        if inner.body == one.by then follow(self, inner.text, one.by, search, depth + 1) end
-      end
-    end
-    if one.text and not (one.by and is_fresh(self, one.by, one.param)) then
+    if not (one.by and is_fresh(self, one.by, one.param)) then
       follow(self, one.text, one.body, search, depth + 1, one.held)
+    end
+  end
+end
+
+-- Those of a list that stand in a function; of_any: all, where none does.
+local function of_function(list, body, of_any)
+  local own = {}
+  for _, one in ipairs(list or {}) do
+    if one.body == body then own[#own + 1] = one end
+  end
+  return #own == 0 and of_any and list or own
+end
+
+-- Follows what a path is given, also by functions that are given its place, by the name that it has
+-- there.
+local function follow_given(self, path, body, search, depth, of_any)
+  local any = path:gsub("%b[]", "[]")
+  follow_all(self, of_function(self.origins[path], body, of_any), search, depth)
+  if any ~= path then
+    follow_all(self, of_function(self.origins[any], body, of_any), search, depth)
+  end
+  for _, p in ipairs(depth < MOST_DEPTH and self.placed[path:match "^[%w_]*"] or {}) do
+    if p.body == body and path:sub(1, #p.path) == p.path then
+      follow_given(self, p.name .. path:sub(#p.path + 1), p.by, search, depth + 1)
+      for _, one in ipairs(of_function(self.held[p.name], p.by)) do
+        if not one.field then follow_all(self, { one }, search, depth) end
+      end
     end
   end
 end
@@ -157,18 +161,30 @@ local function path_within(self, text, rest)
   return path and path .. rest
 end
 
+-- May what a name holds come out of it? A pointer holds nothing, but an array of them does.
+local function holds(self, head, rest)
+  local is_pointer_itself = rest == "" and self.pointees[head] and not self.arrays[head]
+  if self.allocated[head] or is_pointer_itself then return false end
+  for _, type in ipairs(self.holders[head] or {}) do
+    if keeps_pointers(self, type) then return true end
+  end
+  return not self.holders[head]
+end
+
 -- Follows what the holder of a path has: another holder of which it is a copy (`T t = s;`), what it
 -- points to, what was put into it.
 local function follow_holder(self, path, body, search, depth)
   local head, rest = path:match "^([%w_]+)(.*)$"
-  local given = rest ~= "" and of_function(self.origins[head], body)[1]
+  local given = of_function(self.origins[head], body, true)[1]
+  given = rest ~= "" and given and not given.held and given
   local other = given and path_within(self, given.text, rest)
   if other then return add_path(self, other, given.body, search, depth + 1) end
-  local keeps = not self.holders[head]
-  for _, type in ipairs(self.holders[head] or {}) do keeps = keeps or keeps_pointers(self, type) end
-  if self.allocated[head] or not keeps then return end
-  follow_all(self, of_function(self.held[head], body), search, depth)
   if given then follow(self, given.text, given.body, search, depth + 1, true) end
+  if not holds(self, head, rest) then return end
+  local of_field = rest:find "%." and (self.holders[head] or {})[1] ~= "" -- no union without name
+  for _, one in ipairs(of_function(self.held[head], body, true)) do
+    if not (one.field and of_field) then follow_all(self, { one }, search, depth) end
+  end
 end
 
 function add_path(self, path, body, search, depth)
@@ -178,9 +194,7 @@ function add_path(self, path, body, search, depth)
   local before = #found
   local class = self.swapped[key] or self.swapped[key:gsub("%[.*\0", "\0")]
   if class then found.classes[class] = true end
-  follow_all(self, of_function(self.origins[path], body), search, depth)
-  local any = path:gsub("%[[^%]]*%]$", "[]")
-  if any ~= path then follow_all(self, of_function(self.origins[any], body), search, depth) end
+  follow_given(self, path, body, search, depth, true)
   local k = follow_calls(self, path, body, search, depth)
   if #found == before then follow_holder(self, path, body, search, depth) end
   local macro = #found == before and not k and self.macros[path]
@@ -210,7 +224,7 @@ local function may_be_given(self, text, n_args)
   local leads = leads_of(self, text)
   if leads.calls[1] then return true end
   for _, path in ipairs(leads.paths) do
-    if n_args == 1 and not is_numbers(self, path) or is_pointer(self, path, 1) then return true end
+    if n_args == 1 or is_pointer(self, path, 1) then return true end
   end
   return false
 end
