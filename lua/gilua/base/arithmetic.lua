@@ -1,9 +1,9 @@
 -- arithmetic: the value of an expression that a stranger wrote. Words are read and computed with;
 -- nothing is compiled, nothing called but the functions that a language lists.
 --
--- One pass over the tokens, by precedence climbing. What is not known is nil and goes on as nil; in
--- C what is not taken (behind `?`, `&&`, `||`) is passed over unread. Depth and steps are bounded.
--- Two languages use it: host code's C (gilua.hostvalue), problem tables' Lua (gilua.expression).
+-- One pass over the tokens, by precedence climbing. What is not known is nil and goes on as nil.
+-- Depth and steps are bounded. Problem tables' Lua (gilua.problem.expression) is such a language;
+-- what host code says in C is computed from its tree (gilua.hostvalue), with the operators below.
 
 local core = require "gilua.core"
 
@@ -16,7 +16,6 @@ local MOST_STEPS = 100000 -- operands
 ---@field priority integer the higher, the tighter
 ---@field apply fun(a: any, b: any): any of operands either of which may be nil
 ---@field right? boolean a op (b op c)
----@field settled? fun(a: any): boolean, any does the left operand say the value alone?
 
 ---@class Language
 ---@field words table<string, string> other spellings of operators
@@ -25,15 +24,13 @@ local MOST_STEPS = 100000 -- operands
 ---@field tightest integer the least priority of operators that are tighter than a sign
 ---@field number fun(text: string): number?
 ---@field text? fun(text: string): any of a string
----@field truth? fun(a: any): boolean? of what stands before a `?`; nil: the language has none
 
 ---@class Evaluation
 ---@field t userdata tokens
 ---@field at integer the token that is next
 ---@field language Language
 ---@field name fun(name: string): any what a name stands for: a number, a function, what has members
----@field special? fun(x: Evaluation): boolean, any reads what begins with the next token: casts
----@field work { steps: integer, depth: integer } shared by evaluations that ask for each other
+---@field work { steps: integer, depth: integer }
 ---@field why? string it was refused: then nothing more is read
 
 local function refuse(x, why)
@@ -52,42 +49,6 @@ end
 local function deeper(x, by)
   x.work.depth = x.work.depth + by
   if x.work.depth > MOST_DEPTH then refuse(x, "it is too deep") end
-end
-
---------------------------------------------------------------------------------------------------
--- What is not taken
-
--- The token behind one, or behind the bracket that it opens.
-local function behind(t, i)
-  local close = t:match(i)
-  return close and close > i and close + 1 or i + 1
-end
-
--- Past operands and operators that are tighter than one.
-local function pass_tighter(x, priority)
-  local t = x.t
-  while t[x.at] do
-    local word = t[x.at]
-    local operator = x.language.binary[x.language.words[word] or word]
-    if operator and operator.priority <= priority or word == "?" or word == ":" or word == ","
-        or word == ")" then
-      return
-    end
-    x.at = behind(t, x.at)
-  end
-end
-
--- Past a branch of a choice: to the ':' that is its own, or to where the choice ends.
-local function pass_branch(x)
-  local t, open = x.t, 0
-  while t[x.at] and t[x.at] ~= "," and t[x.at] ~= ")" do
-    if t[x.at] == "?" then open = open + 1 end
-    if t[x.at] == ":" then
-      if open == 0 then return end
-      open = open - 1
-    end
-    x.at = behind(t, x.at)
-  end
 end
 
 --------------------------------------------------------------------------------------------------
@@ -152,10 +113,6 @@ local function operand(x)
   local t, kind = x.t, x.t:kind(x.at)
   x.work.steps = x.work.steps + 1
   if x.work.steps > MOST_STEPS then return refuse(x, "it takes too long") end
-  if x.special then
-    local is_special, value = x.special(x)
-    if is_special then return value end
-  end
   if kind == "name" and not x.language.words[t[x.at]] then return named(x) end
   if kind == "number" then return constant(x, x.language.number) end
   if kind == "string" or kind == "char" then return constant(x, x.language.text) end
@@ -174,10 +131,8 @@ local function word_at(x)
   return word and (x.language.words[word] or word)
 end
 
---- A value with its signs before it; for what reads casts.
----@param x Evaluation
----@return any
-function M.signed(x)
+-- A value with its signs before it.
+local function signed(x)
   local apply = x.language.unary[word_at(x) or ""]
   if not apply then return operand(x) end
   deeper(x, 1)
@@ -188,63 +143,34 @@ function M.signed(x)
 end
 
 function binary(x, least)
-  local value = M.signed(x)
+  local value = signed(x)
   while true do
     local operator = x.language.binary[word_at(x) or ""]
     if not operator or operator.priority < least then return value end
     x.at = x.at + 1
-    local settled, result
-    if operator.settled then settled, result = operator.settled(value) end
-    if settled then
-      pass_tighter(x, operator.priority)
-      value = result
-    else
-      deeper(x, 1)
-      value = operator.apply(value,
-        binary(x, operator.right and operator.priority or operator.priority + 1))
-      deeper(x, -1)
-    end
+    deeper(x, 1)
+    value = operator.apply(value,
+      binary(x, operator.right and operator.priority or operator.priority + 1))
+    deeper(x, -1)
   end
-end
-
--- Where it is not known which is taken, `a ? b : c` is what the language says of it.
-local function choice(x, is_true)
-  local value
-  expect(x, "?")
-  if is_true then
-    value = expression(x)
-    expect(x, ":")
-    pass_branch(x)
-  else
-    pass_branch(x)
-    expect(x, ":")
-    value = expression(x)
-  end
-  return value, is_true
 end
 
 function expression(x)
   deeper(x, 1)
   local value = binary(x, 0)
-  if x.t[x.at] == "?" and x.language.truth then
-    local is_true = x.language.truth(value)
-    value = choice(x, is_true)
-    if is_true == nil and not x.guesses then value = nil end
-  end
   deeper(x, -1)
   return value
 end
 
 --- The value of an expression; nil where it has none.
 ---@param text string
----@param o { language: Language, name: function, special?: function, work?: table,
----  guesses?: boolean } guesses: of a choice that nobody knows, what stands last is taken
+---@param o { language: Language, name: function }
 ---@return any
 ---@return string? why not: it is no expression of the language, or takes too long
 function M.value(text, o)
   local t <close> = core.grammar.tokens(text)
-  local x = { t = t, at = 1, language = o.language, name = o.name, special = o.special,
-    work = o.work or { steps = 0, depth = 0 }, guesses = o.guesses }
+  local x = { t = t, at = 1, language = o.language, name = o.name,
+    work = { steps = 0, depth = 0 } }
   local value = expression(x)
   if x.at <= #t then refuse(x, ("there is more %s"):format(shown(x))) end
   if x.why then return nil, x.why end

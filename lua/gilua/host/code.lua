@@ -3,6 +3,7 @@
 
 local core = require "gilua.core"
 local csource = require "gilua.source.csource"
+local expression = require "gilua.source.expression"
 
 local M = {}
 
@@ -116,6 +117,55 @@ end
 function M.found(code, pattern)
   code.places[pattern] = code.places[pattern] or code.s and code.s:find(pattern) or {}
   return code.places[pattern]
+end
+
+---@class HostTree an expression
+---@field text string
+---@field tree table? of gilua.expression; nil: it is not understood
+---@field t userdata tokens, as the tree counts them
+
+--- The tree of a text, which is read once.
+---@param self HostCode
+---@param text string
+---@return HostTree
+function M.tree(self, text)
+  local one = self.trees[text]
+  if not one then
+    local s <close> = core.grammar.source(text)
+    one = { text = text, tree = s:expression(), t = csource.tokens(text) }
+    self.trees[text] = one
+  end
+  return one
+end
+
+--- The words of a part of an expression.
+---@param one HostTree
+---@param node table
+---@return string
+function M.part(one, node) return one.t:text(node.first, node.last) end
+
+--- Calls visit(node) for the nodes of a text, of a list in braces too: see gilua.expression.walk.
+---@param self HostCode
+---@param text string
+---@param visit fun(node: table): boolean?
+function M.walk(self, text, visit)
+  local one = M.tree(self, text)
+  local open = not one.tree and one.t[1] == "{" and one.t:match(1) == #one.t
+  for _, item in ipairs(open and csource.parts(one.t, 2, #one.t - 1) or {}) do
+    M.walk(self, item, visit)
+  end
+  expression.walk(one.tree, visit)
+end
+
+--- The names in an expression, without those of members: functions' too.
+---@param one HostTree
+---@return string[]
+function M.names(one)
+  local list = {}
+  expression.walk(one.tree, function(node)
+    if node.kind == "name" then list[#list + 1] = node.text:match "[%w_]+$" end
+  end)
+  return list
 end
 
 --- What stands in the [ ] of a declaration; "" where that is not understood.

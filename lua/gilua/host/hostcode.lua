@@ -64,7 +64,7 @@ local types = require "gilua.host.types"
 ---@field arrays table<string, true> arrays and containers of pointers
 ---@field lambdas table<string, table[]> { code, params, first, last } by name
 ---@field shares table<string, string> a union's members: the first of them
----@field trees table<string, PointerText> texts that were read (gilua.pointers)
+---@field trees table<string, HostTree> texts that were read as expressions (gilua.code)
 ---@field named table<string, { of: string, at: integer }[]> names of what lambdas, macros are given
 ---@field callable table<string, true> names of those
 ---@field files HostText[] those that were read

@@ -13,6 +13,7 @@
 local code_of = require "gilua.host.code"
 local csource = require "gilua.source.csource"
 local hostvalue = require "gilua.host.hostvalue"
+local pointers = require "gilua.host.pointers"
 
 local M = {}
 
@@ -27,29 +28,18 @@ local DRAWS = 96 -- at random; those before are where usual remainders end
 
 local COPIES = csource.set "cudaMemcpy cudaMemcpyAsync cudaMemcpyToSymbol"
 local OF_VECTOR = csource.set "data get begin" -- what gives where the elements are
-
--- The token behind a cast, a bracket, `&`, `*` or `std::` before a name; the same where none is.
-local function past_prefix(t, i)
-  local close = t[i] == "(" and t:match(i)
-  local is_cast = close and (t:kind(close + 1) == "name" or t[close + 1] == "&")
-  if is_cast then return close + 1 end
-  if hostvalue.CASTS[t[i]] then return (csource.angle_end(t, i + 1) or i) + 1 end
-  if t[i] == "std" and t[i + 1] == "::" then return i + 2 end
-  return (t[i] == "(" or t[i] == "&" or t[i] == "*") and i + 1 or i
-end
+local INTO = csource.set "cast index binary unary" -- what leads to an array by its first part
 
 -- The array that a text is a pointer to: `&h[0]`, `h.data()`, `(float4 *)h`, `h + n`; nil where it
 -- is a struct's member, or of a call.
-local function array_of(text)
-  local t <close>, i = csource.tokens(text), 0
-  repeat
-    local from = math.max(i, 1)
-    i = past_prefix(t, from)
-  until i == from
-  if t:kind(i) ~= "name" then return nil end
-  local behind = t[i + 1]
-  local is_member = behind == "->" or behind == "." and not OF_VECTOR[t[i + 2]]
-  return not is_member and behind ~= "(" and t[i] or nil
+local function array_of(self, text)
+  local node = code_of.tree(self, text).tree
+  while node and node.kind ~= "name" do
+    local is_call = node.kind == "call" and OF_VECTOR[pointers.called(node) or ""]
+    if is_call then node = node.callee.a or node.args[1] -- h.begin(), std::begin(h)
+    else node = INTO[node.kind] and node.a end
+  end
+  return node and node.text:match "[%w_]+$"
 end
 
 -- Notes a value that an element of an array gets, where something is called in it; index: the text
@@ -70,15 +60,16 @@ function M.read_store(self, code, m, place, within)
   local t, first, last = code.t, m.a.first, m.a.last
   local is_own = t:kind(first) == "name" and t[first + 1] == "["
   if is_own and m.b.last - m.b.first < MOST_WORDS then
-    note(self, t[first], code_of.text(code, m.b), place, within, t:text(t:match(last), last))
+    local index = t:text(t:match(last) + 1, last - 1)
+    note(self, t[first], code_of.text(code, m.b), place, within, index)
   end
 end
 
 -- `return value;` of a lambda.
-local function returned(t, lambda)
-  local i = t:find(lambda.first, "return")
-  local stop = i and i < lambda.last and t:find(i, ";")
-  return stop and stop < i + MOST_WORDS and t:text(i + 1, stop - 1)
+local function returned(code, lambda)
+  for _, m in ipairs(code_of.found(code, "return $value;")) do
+    if m.first > lambda.first and m.last < lambda.last then return code_of.text(code, m.value) end
+  end
 end
 
 --- Reads `cudaMemcpy(d, h, …, cudaMemcpyHostToDevice)`, `h.push_back(value)`, and
@@ -92,7 +83,7 @@ end
 ---@param within? HostFunction
 function M.read_call(self, code, call, name, args, place, within)
   if COPIES[name] then
-    local to, from = array_of(args[1] or ""), array_of(args[2] or "")
+    local to, from = array_of(self, args[1] or ""), array_of(self, args[2] or "")
     if to and from and not table.concat(args, ","):find "DeviceToHost" then
       self.copies[#self.copies + 1] = { to = to, from = from, within = within }
     end
@@ -100,8 +91,8 @@ function M.read_call(self, code, call, name, args, place, within)
     local is_vectors = call.f.kind == "member" and call.f.token == call.f.first + 2
     note(self, is_vectors and code.t[call.f.first], args[1] or "", place, within)
   elseif name == "generate" and call.args[3] then
-    local text = returned(code.t, call.args[3])
-    if text then note(self, array_of(args[1]), text, place, within) end
+    local text = returned(code, call.args[3])
+    if text then note(self, array_of(self, args[1]), text, place, within) end
   end
 end
 
@@ -174,11 +165,9 @@ end
 
 -- Is a value made of what the place is made of, too, and no constant: `h[i] = rand() % 2 ? i : 0`?
 local function is_of_place(host, text, index)
-  local t <close>, is_there = csource.tokens(index), {}
-  for i = 1, #t do is_there[t[i]] = t:kind(i) == "name" end
-  local value <close> = csource.tokens(text)
-  for i = 1, #value do
-    if is_there[value[i]] and (host:value(value[i]) or 0) == 0 then return true end
+  local is_there = csource.set(table.concat(code_of.names(code_of.tree(host, index)), " "))
+  for _, name in ipairs(code_of.names(code_of.tree(host, text))) do
+    if is_there[name] and (host:value(name) or 0) == 0 then return true end
   end
   return false
 end
@@ -214,7 +203,7 @@ local function given(host, body, k)
   return function()
     while i < #list do
       i = i + 1
-      local name = list[i].args[k] and array_of(list[i].args[k])
+      local name = list[i].args[k] and array_of(host, list[i].args[k])
       if name then return name, list[i].within end
     end
   end
@@ -265,7 +254,7 @@ end
 ---@param within? HostFunction that the launch is in
 ---@return { low: number, high: number, fill: string, place: string }?
 function M.of(host, text, within)
-  local name, arrays = array_of(text), {}
+  local name, arrays = array_of(host, text), {}
   if not name then return nil end
   add(host, arrays, name, within, 1)
   local found = { low = math.huge, high = -math.huge }

@@ -1,20 +1,22 @@
--- hostvalue: the value of an expression of host code, a number where it can be known: computed by
--- C's rules (gilua.arithmetic), whole numbers of 64 bits and doubles.
+-- hostvalue: the value of an expression of host code, a number where it can be known: its tree,
+-- computed by C's rules, whole numbers of 64 bits and doubles.
 --
 -- Names are looked up in what gilua.hostcode has read. Of `a ? b : c` where a is not known c is
 -- taken: it is what stands where no argument is given on the command line (but not in a macro: MAX
 -- is no such thing). What is not understood has no value, unless it stands in what is not taken.
 
 local arithmetic = require "gilua.base.arithmetic"
+local code_of = require "gilua.host.code"
 local csource = require "gilua.source.csource"
 local hostfunction = require "gilua.host.hostfunction"
 
 local M = {
   REAL = csource.set "float double", -- types of numbers that are not whole
-  CASTS = csource.set "static_cast reinterpret_cast const_cast",
 }
 
 local MOST_LOOKUPS = 10000 -- of names for one value
+local MOST_STEPS = 100000 -- parts of expressions
+local MOST_DEPTH = 150 -- values that are made of values
 
 --------------------------------------------------------------------------------------------------
 -- C's rules
@@ -56,28 +58,27 @@ local function is_true(a)
 end
 
 local C = {
-  words = {},
   binary = {
-    ["||"] = { priority = 1, settled = function(a) return truth(a) == true, 1 end,
+    ["||"] = { settled = function(a) return truth(a) == true, 1 end,
       apply = function(a, b) return truth(a) == false and is_true(b) or nil end },
-    ["&&"] = { priority = 2, settled = function(a) return truth(a) == false, 0 end,
+    ["&&"] = { settled = function(a) return truth(a) == false, 0 end,
       apply = function(a, b) return truth(a) and is_true(b) or nil end },
-    ["|"] = { priority = 3, apply = of_whole(function(a, b) return a | b end) },
-    ["^"] = { priority = 4, apply = of_whole(function(a, b) return a ~ b end) },
-    ["&"] = { priority = 5, apply = of_whole(function(a, b) return a & b end) },
-    ["=="] = { priority = 6, apply = compared(function(a, b) return a == b end) },
-    ["!="] = { priority = 6, apply = compared(function(a, b) return a ~= b end) },
-    ["<"] = { priority = 7, apply = compared(function(a, b) return a < b end) },
-    [">"] = { priority = 7, apply = compared(function(a, b) return a > b end) },
-    ["<="] = { priority = 7, apply = compared(function(a, b) return a <= b end) },
-    [">="] = { priority = 7, apply = compared(function(a, b) return a >= b end) },
-    ["<<"] = { priority = 8, apply = shifted(function(a, b) return a << b end) },
-    [">>"] = { priority = 8, apply = shifted(to_the_right) },
-    ["+"] = { priority = 9, apply = of_numbers(function(a, b) return a + b end) },
-    ["-"] = { priority = 9, apply = of_numbers(function(a, b) return a - b end) },
-    ["*"] = { priority = 10, apply = of_numbers(function(a, b) return a * b end) },
-    ["/"] = { priority = 10, apply = of_numbers(quotient) },
-    ["%"] = { priority = 10, apply = of_whole(remainder) },
+    ["|"] = { apply = of_whole(function(a, b) return a | b end) },
+    ["^"] = { apply = of_whole(function(a, b) return a ~ b end) },
+    ["&"] = { apply = of_whole(function(a, b) return a & b end) },
+    ["=="] = { apply = compared(function(a, b) return a == b end) },
+    ["!="] = { apply = compared(function(a, b) return a ~= b end) },
+    ["<"] = { apply = compared(function(a, b) return a < b end) },
+    [">"] = { apply = compared(function(a, b) return a > b end) },
+    ["<="] = { apply = compared(function(a, b) return a <= b end) },
+    [">="] = { apply = compared(function(a, b) return a >= b end) },
+    ["<<"] = { apply = shifted(function(a, b) return a << b end) },
+    [">>"] = { apply = shifted(to_the_right) },
+    ["+"] = { apply = of_numbers(function(a, b) return a + b end) },
+    ["-"] = { apply = of_numbers(function(a, b) return a - b end) },
+    ["*"] = { apply = of_numbers(function(a, b) return a * b end) },
+    ["/"] = { apply = of_numbers(quotient) },
+    ["%"] = { apply = of_whole(remainder) },
   },
   unary = {
     ["-"] = function(a) return math.type(a) and -a or nil end,
@@ -87,8 +88,6 @@ local C = {
     ["*"] = function() return nil end, -- what a pointer points to, an address: not known
     ["&"] = function() return nil end,
   },
-  tightest = 11,
-  truth = truth,
 }
 
 -- 1'000, 0x10u, 0b101, 2.5f
@@ -134,69 +133,91 @@ end
 
 local CONSTANTS = { ["true"] = 1, ["false"] = 0 }
 
--- A number as a type holds it, as far as it matters here.
-local function cast(type, value)
-  if not math.type(value) then return nil end
-  if M.REAL[type] then return value + 0.0 end
+-- A number as a type holds it, as far as it matters here; nil where that is no built-in one.
+local function cast(host, type, value)
+  local word = not type:find "[*&]" and type:match "[%w_]+$"
+  if not math.type(value) or not host.SIZES[word] then return nil end
+  if M.REAL[word] then return value + 0.0 end
   return arithmetic.truncated(value)
 end
 
 --------------------------------------------------------------------------------------------------
--- Casts and sizes
+-- Trees
 
---- The type that a cast at a token names, and the token behind it: `(float)`, `static_cast<float>`,
---- `float(`.
----@param host HostCode
----@param t userdata tokens
----@param i integer
----@return string? type
----@return integer? behind
-function M.cast_at(host, t, i)
-  if M.CASTS[t[i]] and t[i + 1] == "<" then
-    local close = csource.angle_end(t, i + 1)
-    return close and t:text(i + 2, close - 1), close and close + 1
-  end
-  if host.SIZES[t[i]] and t[i + 1] == "(" then return t[i], i + 1 end
-  local close = t[i] == "(" and t:match(i)
-  if not close then return nil end
-  for k = i + 1, close - 1 do
-    if t:kind(k) ~= "name" then return nil end
-  end
-  local next_kind = t:kind(close + 1)
-  local goes_on = next_kind == "name" or next_kind == "number" or t[close + 1] == "("
-  return host.SIZES[t[close - 1]] and goes_on and t:text(i + 1, close - 1), close + 1
+-- The bytes that a sizeof says.
+local function size_of(x, node)
+  local t, first, last = x.one.t, node.first + 1, node.last
+  if t[node.first] ~= "sizeof" then return nil end
+  if t[first] == "(" and t:match(first) == last then first, last = first + 1, last - 1 end
+  local text = t:text(first, last)
+  local of = code_of.tree(x.host, text).tree
+  if of and of.op == "*" and of.a.kind == "name" then return x.host:pointee_size(of.a.text) end
+  return x.host:size_of(text)
 end
 
--- The bytes that the `sizeof` at a token says, and the token behind it.
-local function sizeof_at(host, t, i)
-  if t[i + 1] == "*" then return host:pointee_size(t[i + 2] or ""), i + 3 end
-  local close = t[i + 1] == "(" and t:match(i + 1)
-  if not close then return nil, i + 1 end
-  if t[i + 2] == "*" and close == i + 4 then return host:pointee_size(t[i + 3]), close + 1 end
-  return host:size_of(t:text(i + 2, close - 1)), close + 1
+local compute
+
+local VALUES = { -- by the kind of a node
+  number = function(x, node)
+    if node.text == "sizeof" then return size_of(x, node) end
+    return node.literal == "number" and C.number(node.text) or nil
+  end,
+  name = function(x, node) return x.names(node.text:match "[%w_]+$") end,
+  member = function(x, node)
+    local of = compute(x, node.a)
+    if type(of) == "table" then return of[node.name] end
+  end,
+  unary = function(x, node)
+    local apply = C.unary[node.op]
+    return apply and apply(compute(x, node.a))
+  end,
+  cast = function(x, node) return cast(x.host, node.type, compute(x, node.a)) end,
+}
+
+function VALUES.call(x, node)
+  local name = node.callee.text
+  if x.host.SIZES[name] then
+    return node.args[1] and cast(x.host, name, compute(x, node.args[1]))
+  end
+  local f, args = compute(x, node.callee), {}
+  if type(f) ~= "function" then return nil end
+  for k, arg in ipairs(node.args) do args[k] = compute(x, arg) end
+  return f(table.unpack(args, 1, #node.args))
 end
 
--- Reads a cast with what it is of, or a sizeof.
-local function special(host)
-  return function(x)
-    if x.t[x.at] == "sizeof" then
-      local bytes, behind = sizeof_at(host, x.t, x.at)
-      x.at = behind
-      return true, bytes
-    end
-    local type, behind = M.cast_at(host, x.t, x.at)
-    if not type then return false end
-    x.at = behind
-    return true, cast(type, arithmetic.signed(x))
-  end
+function VALUES.binary(x, node)
+  local operator, a = C.binary[node.op], compute(x, node.a)
+  if not operator then return nil end
+  local settled, value
+  if operator.settled then settled, value = operator.settled(a) end
+  if settled then return value end
+  return operator.apply(a, compute(x, node.b))
+end
+
+-- Where it is not known which is taken, it is what stands last.
+function VALUES.choice(x, node)
+  local holds = truth(compute(x, node.condition))
+  if holds == nil and not x.guesses then return nil end
+  return compute(x, holds and node.a or node.b)
+end
+
+function compute(x, node)
+  local work = x.host.work
+  work.steps = work.steps + 1
+  local value = VALUES[node.kind]
+  return value and work.steps <= MOST_STEPS and value(x, node) or nil
 end
 
 --------------------------------------------------------------------------------------------------
 -- Names
 
 local function evaluate(host, text, names, in_macro)
-  return (arithmetic.value(text, { language = C, special = special(host), work = host.work,
-    guesses = not in_macro, name = names }))
+  local one, work = code_of.tree(host, text), host.work
+  if not one.tree or work.depth >= MOST_DEPTH then return nil end
+  work.depth = work.depth + 1
+  local value = compute({ host = host, one = one, names = names, guesses = not in_macro }, one.tree)
+  work.depth = work.depth - 1
+  return value
 end
 
 -- A macro with arguments, as a function. It has no value within itself.

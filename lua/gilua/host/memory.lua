@@ -45,7 +45,7 @@ local function give(self, path, text, body)
 end
 
 local function path_of(self, text)
-  local one = pointers.of(self, text)
+  local one = code_of.tree(self, text)
   return pointers.path(self, one, one.tree)
 end
 
@@ -108,7 +108,7 @@ end
 ---@param m table of `$a = $b`
 ---@param body? HostFunction
 function M.read_assignment(self, code, m, body)
-  local one, text = pointers.of(self, code_of.text(code, m.a)), code_of.text(code, m.b)
+  local one, text = code_of.tree(self, code_of.text(code, m.a)), code_of.text(code, m.b)
   local path = pointers.path(self, one, one.tree)
   if code.swaps[m.token] then return end
   if path then return give(self, path, text, body) end
@@ -218,7 +218,7 @@ function M.read_bindings(self, code)
     local close = d.bound and t:find(d.token, "]")
     local body = close and callers.around(code, d.token)
     if close and d.init_at then
-      one, n = pointers.of(self, t:text(d.init_at + 1, d.last)), 0
+      one, n = code_of.tree(self, t:text(d.init_at + 1, d.last)), 0
       items = one.tree and pointers.items(one.tree) or {}
     end
     if close and t[close + 1] == ":" then
@@ -226,7 +226,7 @@ function M.read_bindings(self, code)
     elseif close and one then
       n = n + 1
       local item = #items > 1 and items[n]
-      give(self, d.name, item and pointers.text(one, item) or one.text, body)
+      give(self, d.name, item and code_of.part(one, item) or one.text, body)
     end
   end
 end
@@ -262,7 +262,7 @@ end
 -- and change their order.
 local function read_mixed(self, args, body)
   for k, text in ipairs(args) do
-    local one = pointers.of(self, text)
+    local one = code_of.tree(self, text)
     local node = one.tree and one.tree.kind == "call" and one.tree.callee.a or one.tree
     local path = pointers.path(self, one, node)
     if path and self.arrays[path] then

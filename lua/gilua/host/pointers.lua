@@ -5,7 +5,7 @@
 -- `v.at(0)`, `std::get<0>(v)` and `v.first` are `v[0]`; `this->y` is `y`. The members of a union
 -- share one path.
 
-local core = require "gilua.core"
+local code_of = require "gilua.host.code"
 local csource = require "gilua.source.csource"
 local expression = require "gilua.source.expression"
 
@@ -14,30 +14,6 @@ local M = {}
 local ELEMENTS = { front = "0", back = "back", first = "0", second = "1" }
 local COMPARES = csource.set "== != < > <= >= && ||"
 local DEREFERENCES = csource.set "* & ++ --"
-
----@class PointerText an expression of the host's
----@field text string
----@field tree table? nil: it is not understood
----@field t userdata tokens
-
---- The tree of a text, which is read once.
----@param self HostCode
----@param text string
----@return PointerText
-function M.of(self, text)
-  local one = self.trees[text]
-  if not one then
-    one = { text = text, tree = core.grammar.source(text):expression(), t = csource.tokens(text) }
-    self.trees[text] = one
-  end
-  return one
-end
-
---- The words of a part of an expression.
----@param one PointerText
----@param node table
----@return string
-function M.text(one, node) return one.t:text(node.first, node.last) end
 
 --- What is called, by its last name, and the arguments of its template; nil where that has no name.
 ---@param call table
@@ -55,7 +31,7 @@ end
 
 --- The path of a part of an expression; nil where it is none.
 ---@param self HostCode
----@param one PointerText
+---@param one HostTree
 ---@param node table?
 ---@return string?
 function M.path(self, one, node)
@@ -67,7 +43,7 @@ function M.path(self, one, node)
     local name = self.shares[node.name] or node.name
     return owner == "this" and name or owner and owner .. "." .. name
   elseif kind == "index" then
-    return element(owner, M.text(one, node.index))
+    return element(owner, code_of.part(one, node.index))
   elseif kind == "cast" or kind == "postfix" or kind == "unary" and DEREFERENCES[node.op] then
     return owner
   elseif kind ~= "call" then
@@ -79,7 +55,7 @@ function M.path(self, one, node)
     return template:find "^[%w_]+$" and element(of, template) or of
   end
   owner = node.callee.a and M.path(self, one, node.callee.a)
-  local index = name == "at" and node.args[1] and M.text(one, node.args[1]) or ELEMENTS[name]
+  local index = name == "at" and node.args[1] and code_of.part(one, node.args[1]) or ELEMENTS[name]
   return index and element(owner, index)
 end
 
@@ -90,7 +66,7 @@ end
 --- Adds the paths and the calls that a part's value may be made of: not those of an index, of a
 --- condition or of a comparison.
 ---@param self HostCode
----@param one PointerText
+---@param one HostTree
 ---@param node table?
 ---@param found PointerLeads
 ---@return PointerLeads found

@@ -29,7 +29,7 @@ local FRESH = csource.set "new create empty zeros ones clone"
 local follow
 
 local function leads_of(self, text)
-  local one = pointers.of(self, text)
+  local one = code_of.tree(self, text)
   return pointers.leads(self, one, one.tree, { paths = {}, calls = {} }), one
 end
 
@@ -153,7 +153,7 @@ local add_path
 
 -- The path of `q[0]` or `t.y` where q or t is given a text: `&pool`, `b`, `s`.
 local function path_within(self, text, rest)
-  local one = pointers.of(self, text)
+  local one = code_of.tree(self, text)
   local node = one.tree
   while node and node.kind == "cast" do node = node.a end
   local path = pointers.path(self, one, node)
@@ -232,15 +232,15 @@ end
 -- What a call leads to: of an object's function the object; else what the function returns. Of one
 -- that is not known, what it is called with; nothing where its name says that it asks for memory.
 local function add_call(self, one, call, body, search, depth)
-  local found, key = search.found, "(" .. pointers.text(one, call)
+  local found, key = search.found, "(" .. code_of.part(one, call)
   local name, args = pointers.called(call), {}
   if search.seen[key] then return end
   search.seen[key] = true
   local object, before = call.callee.a, #found
   local owner = object and pointers.path(self, one, object)
   if owner then return add_path(self, owner, body, search, depth + 1) end
-  if object then return follow(self, pointers.text(one, object), body, search, depth + 1) end
-  for k, arg in ipairs(call.args) do args[k] = pointers.text(one, arg) end
+  if object then return follow(self, code_of.part(one, object), body, search, depth + 1) end
+  for k, arg in ipairs(call.args) do args[k] = code_of.part(one, arg) end
   local known = self.bodies[name] or self.lambdas[name]
   for _, other in ipairs(known or {}) do
     for _, text in ipairs(returned(self, other, args)) do

@@ -4,7 +4,9 @@
 -- with where its makefile says that.
 
 local arguments = require "gilua.new.arguments"
+local code_of = require "gilua.host.code"
 local csource = require "gilua.source.csource"
+local expression = require "gilua.source.expression"
 local hostfunction = require "gilua.host.hostfunction"
 
 local M = {}
@@ -16,15 +18,9 @@ local MOST_BYTES = 1 << 24 -- of the arrays
 local MOST_NAMES = 8
 local MOST_DEPTH = 20
 
-local COMPUTES = csource.set "max min ceil floor ceilf floorf sqrt sqrtf static_cast"
-local NOT_NAMES = csource.set "static_cast reinterpret_cast dim3 const struct nullptr NULL new this"
-
--- Is the name at a token a type that something is cast to?
-local function is_cast(t, i)
-  local next_kind = t:kind(i + 2)
-  return t[i - 1] == "(" and t[i + 1] == ")" and t:kind(i - 2) ~= "name"
-    and (next_kind == "name" or next_kind == "number" or t[i + 2] == "(")
-end
+local COMPUTES = csource.set "max min ceil floor ceilf floorf sqrt sqrtf dim3"
+local NO_NAMES = csource.set "nullptr NULL this"
+local ENDS = csource.set "call index member" -- kinds of nodes below which no name counts
 
 local add
 
@@ -34,7 +30,10 @@ local function add_name(host, name, found, depth)
   if found.seen[name] then return true end
   if host:value(name) then return false end
   found.seen[name] = true
-  local any = host.dims[name] and add(host, host.dims[name], found, depth + 1) or false
+  local any = false
+  for _, side in ipairs(host.dims[name] and host:sides(host.dims[name]) or {}) do
+    any = add(host, side, found, depth + 1) or any
+  end
   for _, text in ipairs { host.definitions[name], table.unpack(host.later[name] or {}) } do
     any = add(host, text, found, depth + 1) or any
   end
@@ -42,25 +41,24 @@ local function add_name(host, name, found, depth)
   return true
 end
 
--- Adds the names of an expression that have no value. Is there any?
+-- Adds the names of an expression that have no value: a member by its own name, none of an index or
+-- of a function that does more than compute. Is there any?
 function add(host, text, found, depth)
   local any = false
-  local t <close> = csource.tokens(text)
-  local i = depth < MOST_DEPTH and 1 or #t + 1
-  while i <= #t do
-    local name, after = t[i], t[i + 1]
-    local is_call = after == "(" and t:match(i + 1)
-    local computes = host.functions[name] or COMPUTES[name] or hostfunction.of(host, name)
-    if t:kind(i) ~= "name" or after == "." or after == "->" or after == "::"
-        or host.SIZES[name] or NOT_NAMES[name] or computes or is_cast(t, i) then
-      i = i + 1
-    elseif name == "sizeof" or after == "[" or is_call then
-      i = csource.past(t, i + 1)
-    else
-      any = add_name(host, name, found, depth) or any
-      i = i + 1
+  local function visit(node)
+    local name = node.kind == "name" and node.text:match "[%w_]+$" or node.name
+    local callee = node.kind == "call" and node.callee.text
+    callee = callee and callee:match "[%w_]+$"
+    if callee and (COMPUTES[callee] or host.SIZES[callee] or host.functions[callee]
+        or hostfunction.of(host, callee)) then
+      for _, arg in ipairs(node.args) do expression.walk(arg, visit) end
     end
+    if name and not NO_NAMES[name] and not host.SIZES[name] then
+      any = add_name(host, name, found, depth) or any
+    end
+    return not ENDS[node.kind]
   end
+  if depth < MOST_DEPTH then code_of.walk(host, text, visit) end
   return any
 end
 

@@ -8,12 +8,13 @@
 -- A launch whose block is not known is left to the person.
 
 local arithmetic = require "gilua.base.arithmetic"
+local code_of = require "gilua.host.code"
 local csource = require "gilua.source.csource"
 local expression = require "gilua.problem.expression"
-local hostvalue = require "gilua.host.hostvalue"
 local launchcone = require "gilua.new.launchcone"
 local launchedit = require "gilua.new.launchedit"
 local launchsites = require "gilua.host.launchsites"
+local trees = require "gilua.source.expression"
 
 local M = {}
 
@@ -102,7 +103,7 @@ local leaves
 local function texts_of_dim3(host, name)
   local sides = host.dim_sides[name]
   if not (host.dims[name] or sides) then return nil end
-  local list = { host.dims[name] }
+  local list = host.dims[name] and host:sides(host.dims[name]) or {}
   for _, side in ipairs(SIDES) do list[#list + 1] = sides and sides[side] or nil end
   return list
 end
@@ -116,29 +117,34 @@ local function is_made(host, text, depth)
   return under(host, given, function() return dimensions(host, text) end) ~= nil
 end
 
--- Does the name at a token stand for a number: no function, type, object or side of a dim3?
-local function is_number(host, t, i)
-  local behind = t[i + 1]
-  return t:kind(i) == "name" and behind ~= "(" and behind ~= "::" and behind ~= "->"
-    and behind ~= "." and not (t[i - 1] == "." and texts_of_dim3(host, t[i - 2]))
-    and not hostvalue.CASTS[t[i]] and not host.SIZES[t[i]] and t[i] ~= "sizeof"
+-- Adds what a name is made of, down to names that nothing else says; itself where that is nothing.
+local function add_leaves(host, name, found, depth)
+  local of_dim3 = texts_of_dim3(host, name)
+  local made_of = not of_dim3 and host.definitions[name]
+  for _, text in ipairs(depth > 0 and of_dim3 or {}) do leaves(host, text, found, depth - 1) end
+  if made_of and is_made(host, made_of, depth) then
+    leaves(host, made_of, found, depth - 1)
+  elseif not of_dim3 then
+    found[name] = true
+  end
 end
 
--- The names that a text is made of, down to those that nothing else says.
+-- The names that a text is made of, down to those that nothing else says: of members and variables,
+-- not of functions.
 function leaves(host, text, found, depth)
-  local t <close> = csource.tokens(text)
-  for i = 1, #t do
-    local of_dim3 = t:kind(i) == "name" and t[i - 1] ~= "." and texts_of_dim3(host, t[i])
-    local made_of = not of_dim3 and is_number(host, t, i) and host.definitions[t[i]]
-    for _, one in ipairs(of_dim3 and depth > 0 and of_dim3 or {}) do
-      leaves(host, one, found, depth - 1)
+  local function visit(node)
+    local owner = node.kind == "member" and not node.arrow and node.a.text
+    if node.kind == "name" then
+      add_leaves(host, node.text:match "[%w_]+$", found, depth)
+    elseif node.kind == "member" then
+      add_leaves(host, owner and texts_of_dim3(host, owner) and owner or node.name, found, depth)
+    elseif node.kind == "call" then
+      trees.walk(node.callee.a, visit)
+      for _, arg in ipairs(node.args) do trees.walk(arg, visit) end
     end
-    if made_of and is_made(host, made_of, depth) then
-      leaves(host, made_of, found, depth - 1)
-    elseif not of_dim3 and is_number(host, t, i) then
-      found[t[i]] = true
-    end
+    return node.kind ~= "call" and (node.kind ~= "member" or node.a.kind ~= "name")
   end
+  code_of.walk(host, text, visit)
   return found
 end
 

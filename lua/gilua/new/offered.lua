@@ -3,6 +3,7 @@
 -- problem.lua has both, and a restriction that holds them together. What is offered was tried.
 
 local attempt = require "gilua.base.attempt"
+local code_of = require "gilua.host.code"
 local csource = require "gilua.source.csource"
 local expression = require "gilua.problem.expression"
 local fitness = require "gilua.search.fitness"
@@ -20,7 +21,7 @@ local LEAST_THREADS, MOST_THREADS = 32, 1024
 local MOST_SETTINGS = 64
 local MOST_WORK = 50000000 -- warp instructions of all of them on the small case
 local LEAST_SETTINGS = 4 -- however long they take
-local IN_EXPRESSIONS = csource.set "+ - * / ( )"
+local IN_EXPRESSIONS = csource.set "+ - * /"
 
 ---@class Offer
 ---@field macros { name: string, values: integer[], value: integer }[]
@@ -73,36 +74,36 @@ local function expanded(read, text)
   return value or text
 end
 
--- One word of an expression as a problem table has it: numbers without suffix, C's division of
--- whole numbers; macros are noted. Nil where it may not be there.
-local function table_word(read, t, i, macros)
-  if t:kind(i) == "number" then
-    local n = read.host:value(t[i])
-    return math.type(n) == "integer" and tostring(n) or nil
+-- An expression as a problem table has it, where it is made of macros, whole numbers and casts to
+-- such alone, with C's division of whole numbers; the macros are noted. Nil where it is not.
+local function in_table(read, node, macros)
+  local host, kind, text = read.host, node and node.kind, nil
+  if kind == "number" then
+    local n = host:value(node.text)
+    text = math.type(n) == "integer" and tostring(n) or nil
+  elseif kind == "name" then
+    local value = macro_value(read, node.text)
+    if value then macros[#macros + 1], text = { node.text, value }, node.text end
+  elseif kind == "binary" and IN_EXPRESSIONS[node.op] then
+    local a, b = in_table(read, node.a, macros), in_table(read, node.b, macros)
+    text = a and b and ("%s %s %s"):format(a, node.op == "/" and "//" or node.op, b)
+  elseif kind == "unary" and (node.op == "-" or node.op == "+") then
+    local a = in_table(read, node.a, macros)
+    text = a and node.op .. " " .. a
+  elseif kind == "cast" or kind == "call" then
+    local type = (node.type or node.callee.text or ""):match "^[%w_ ]*$"
+    local is_whole = type and host.SIZES[type:match "[%w_]+$"] and not hostvalue.REAL[type]
+    return is_whole and in_table(read, node.a or node.args[1], macros) or nil
   end
-  local value = t:kind(i) == "name" and macro_value(read, t[i])
-  if value then macros[#macros + 1] = { t[i], value } end
-  return value and t[i] or IN_EXPRESSIONS[t[i]] and (t[i] == "/" and "//" or t[i]) or nil
-end
-
--- An expression that is made of macros and whole numbers alone, casts to whole numbers left out,
--- as a problem table has it, and its macros; nil where it is not.
-local function in_table(read, text)
-  local t <close>, words, macros, i = csource.tokens(text), {}, {}, 1
-  while i <= #t do
-    local cast, behind = hostvalue.cast_at(read.host, t, i)
-    local word = not cast and table_word(read, t, i, macros)
-    if not cast and not word or cast and hostvalue.REAL[cast] then return nil end
-    words[#words + 1] = word or nil
-    i = behind or i + 1
-  end
-  return #macros > 0 and table.concat(words, " ") or nil, macros
+  return text and (node.parens and "( " .. text .. " )" or text)
 end
 
 -- Adds the macros of an expression that is made of them and of numbers alone: it, as a problem
 -- table has it, or nil.
 local function add_macros(read, offer, text, usual)
-  local plain, macros = in_table(read, text)
+  local macros = {}
+  local plain = in_table(read, code_of.tree(read.host, text).tree, macros)
+  if #macros == 0 then return nil end
   for _, one in ipairs(plain and macros or {}) do add_macro(offer, one[1], one[2], usual) end
   return plain
 end
@@ -110,11 +111,11 @@ end
 -- The macro that says how many elements a thread takes, where the grid is made of one.
 local function macro_of_each(read, offer, shape, d)
   local grid = read.host:sides(read.launch.grid)[d]
-  local t <close> = csource.tokens(grid and expanded(read, grid) or "")
-  for i = 1, #t do
-    if t:kind(i) == "name" and macro_value(read, t[i]) == shape.each[d] then
-      add_macro(offer, t[i], shape.each[d], PER_THREAD)
-      return t[i]
+  local tree = code_of.tree(read.host, grid and expanded(read, grid) or "")
+  for _, name in ipairs(code_of.names(tree)) do
+    if macro_value(read, name) == shape.each[d] then
+      add_macro(offer, name, shape.each[d], PER_THREAD)
+      return name
     end
   end
 end

@@ -2,7 +2,7 @@
 -- functions that read it (tex2D<float4>(…)) and the host's cudaTextureDesc. Its size is a guess:
 -- whatever it is, no read is outside of it.
 
-local csource = require "gilua.source.csource"
+local code_of = require "gilua.host.code"
 local fail = require "gilua.base.fail"
 local signature = require "gilua.new.signature"
 
@@ -29,50 +29,44 @@ end
 ---@field kind string what follows them in the function's name: "", "fetch", "Layered", "Lod" …
 ---@field type? string
 
--- A fetch at a token, and the token behind its `(`; nil where there is none.
-local function fetch_at(t, i)
-  local d, kind = t[i]:match "^tex([123])D(%a*)$"
-  if not d then return nil end
-  local angle = t[i + 1] == "<" and csource.angle_end(t, i + 1)
-  local open = angle and angle + 1 or i + 1
-  if t[open] ~= "(" then return nil end
-  local type = angle and t:text(i + 2, angle - 1) or nil
-  return { d = tonumber(d), kind = kind, type = type }, open + 1
-end
-
--- The brackets of a function's parameters and the first token of its body.
-local function function_of(t, name)
-  local i = t:find(1, name, "(")
-  while i do
-    local close = t:match(i + 1)
-    if close and t[close + 1] == "{" then return i + 1, close + 1 end
-    i = t:find(i + 1, name, "(")
+-- The names that a parameter has in a function: those that are declared as it, too.
+local function names_of(code, one, name)
+  local names = { [name] = true }
+  for _, d in ipairs(code_of.declarations(code)) do
+    local is_inside = d.token > one.open and d.token < one.close
+    if is_inside and d.init and names[d.init.text or ""] then names[d.name] = true end
   end
+  return names
 end
 
--- The name of a parameter that is given a name in a call, where the call is one.
-local function passed_on(t, open, name)
-  local close = t:match(open)
-  for k, given in ipairs(close and csource.parts(t, open + 1, close - 1) or {}) do
-    local head = given == name and function_of(t, t[open - 1])
-    if head then
-      local own <close> = csource.tokens(csource.parts(t, head + 1, t:match(head) - 1)[k] or "")
-      return own[#own]
+local fetch_of
+
+-- How a call fetches from a parameter that has some names, or what it is given to does.
+local function fetched(code, call, names, depth)
+  local name, template = code_of.called(code, call.f)
+  local d, kind = (name or ""):match "^tex([123])D(%a*)$"
+  for k, arg in ipairs(code_of.texts(code, call.args)) do
+    local is_texture = names[arg] -- what it is cast to is no other
+    if d and k == 1 and is_texture then
+      return { d = tonumber(d), kind = kind, type = template[1] }
     end
+    local found = name and is_texture and not d and fetch_of(code, name, k, depth + 1)
+    if found then return found end
   end
 end
 
--- How a function fetches from its parameter of a name, or one that it gives it to.
-local function fetch_of(t, kernel, name, depth)
-  local _, brace = function_of(t, kernel)
-  for i = brace or 1, brace and t:match(brace) or 0 do
-    local fetch, at = nil, nil
-    if t:kind(i) == "name" then fetch, at = fetch_at(t, i) end
-    if fetch and t[at] == name then return fetch end
-    local own = depth < MOST_CALLS and t[i] == "(" and t:kind(i - 1) == "name"
-      and passed_on(t, i, name)
-    local found = own and fetch_of(t, t[i - 1], own, depth + 1)
-    if found then return found end
+-- How a function fetches from its parameter: of a name, or of a place among them.
+function fetch_of(code, kernel, param, depth)
+  for _, one in ipairs(depth <= MOST_CALLS and code.s:functions() or {}) do
+    local name = one.params[param] and one.params[param].name or param
+    if one.name == kernel and type(name) == "string" then
+      local names = names_of(code, one, name)
+      for _, call in ipairs(code.calls) do
+        local is_inside = call.first > one.open and call.last < one.close
+        local found = is_inside and fetched(code, call, names, depth)
+        if found then return found end
+      end
+    end
   end
 end
 
@@ -116,8 +110,7 @@ end
 ---@return string count
 ---@return table texture
 function M.of(read, shape, p)
-  local source <close> = csource.tokens(read.sliced.source)
-  local fetch = fetch_of(source, read.kernel, p.name, 1)
+  local fetch = fetch_of(code_of.of(read.sliced.source), read.kernel, p.name, 1)
   local type, channels = element_of(read.host, fetch and fetch.type or "float")
   if not fetch or not type or channels == 3 then
     fail("kernel %s takes a texture (%s), and how it is read cannot be told: write its row of "
