@@ -401,6 +401,7 @@ static int functions(lua_State *L) {
         set_string(L, "name", source_word(s, n->token));
         set_string(L, "kind", kind_of(s, n));
         set_token(L, "first", n->first);
+        set_token(L, "token", n->token);
         set_token(L, "head", n->open);
         set_token(L, "open", n->semi1);
         set_token(L, "close", n->last);
@@ -651,8 +652,8 @@ void bind_source(lua_State *L) {
     static const BindRow methods[] = {
         {"functions", functions, "source:functions([everywhere]) -> list",
          "Functions outside of types, or also those in types, each { name, kind = \"kernel\" | "
-         "\"device\" | \"host\", first, head, open, close (tokens), params, tparams "
-         "(declarations), node, why }."},
+         "\"device\" | \"host\", first, token (its name), head, open, close (tokens), params, "
+         "tparams (declarations), node, why }."},
         {"inside", inside, "source:inside(i) -> source",
          "The body of the macro that a directive defines, as statements: see tokens:inside."},
         {"body", body, "source:body(node) -> statement, statements | nil",

@@ -89,9 +89,40 @@ tap.case("what may be a dim3 or a number", function()
   for name, before in pairs {
     ["p.grid"] = "", ["c->grid.y"] = "", g = "int g = 3; { dim3 g(3); } ", f = "auto f = h(n); ",
   } do
-    local want = name == "c->grid.y" and "k<<<(c->grid.y + 3) / 4, t>>>(a); 1 0"
+    local is_number = name == "c->grid.y" or name == "g"
+    local want = is_number and ("k<<<(%s + 3) / 4, t>>>(a); 1 0"):format(name)
       or sides:gsub("%%s", name) .. ""
     tap.is(edited(("%sk<<<%s, t>>>(a);"):format(before, name)), before .. want, name)
+  end
+  local QUARTER = { whole = "k<<<(%s + 3) / 4, t>>>(a);", twice = "k<<<%s, t>>>(a);",
+    dim3 = "k<<<dim3((%s.x + 3) / 4, %s.y, %s.z), t>>>(a);",
+    either = "k<<<dim3((dim3(%s).x + 3) / 4, dim3(%s).y, dim3(%s).z), t>>>(a);" }
+  for _, row in ipairs {
+    { "void o() { dim3 g(3); } void f(int g) { ", "g", "whole" },
+    { "void o() { int g(3); } void f(dim3 g) { ", "g", "dim3" },
+    { "dim3 g; void f(int n) { for (int g = 1; g < n; g *= 2) ", "g", "whole" },
+    { "int g(int n); void f(dim3 g) { ", "g", "dim3" },
+    { "struct S { int g; }; void f(dim3 g) { ", "g", "dim3" },
+    { "static inline int f(int n) { return n; } void o() { ", "f(n)", "whole" },
+    { "template <class T> int f(T n); void o() { ", "f(n)", "whole" },
+    { "int *f(int n) { return 0; } void o() { ", "f(n)", "twice" },
+    { "auto f(int n) -> dim3 { return n; } void o() { ", "f(n)", "twice" },
+    { "#define F(n) ((n) + 1)\nvoid o() { ", "F(n)", "whole" },
+    { "#define F (n + h(1))\nvoid o() { ", "F", "twice" },
+    { "void o(unsigned long long g) { ", "g", "whole" },
+    { "void o(const dim3 &g) { ", "g", "dim3" },
+    { "void o(int *g) { ", "g", "either" },
+    { "void o() { auto g = dim3(n, 2); ", "g", "dim3" },
+    { "void o() { auto g = n / 2; ", "g", "whole" },
+    { "void o() { ", "static_cast<int>(n)", "whole" },
+    { "void o() { ", "(int)n", "whole" },
+    { "void o() { ", "(n)", "either" },
+    { "void o() { ", "next(n)", "twice" },
+    { "void o() { ", "p->next().x", "twice" },
+  } do
+    local text = row[1] .. QUARTER.twice:format(row[2]) .. " }"
+    local want = row[1] .. QUARTER[row[3]]:gsub("%%s", (row[2]:gsub("%%", "%%%%"))) .. " }"
+    tap.is(edited(text), want .. (row[3] == "twice" and " 0 1" or " 1 0"), text)
   end
   tap.is(edited "dim3 f(int n); k<<<f(n), t>>>(a);", "dim3 f(int n); k<<<f(n), t>>>(a); 0 1",
     "not twice what a function gives")

@@ -17,6 +17,7 @@ local MOST_WORDS = 400 -- of a value: one that has more is not understood
 ---@field calls table[] of `$f($$args)`, in the order of the text
 ---@field loops table[] of gilua.rounds
 ---@field places table<string, table[]> of patterns
+---@field trees table<string, HostTree>
 ---@field sites? LaunchSite[] once they are asked for
 ---@field declared? table[] likewise
 ---@field body? HostFunction that a macro's text stands in
@@ -33,7 +34,8 @@ end
 
 -- With no tree it has no more than words.
 local function made(t, s, name)
-  local one = { t = t, s = s, name = name, functions = {}, places = {}, declared = not s and {} }
+  local one = { t = t, s = s, name = name, functions = {}, places = {}, trees = {},
+    declared = not s and {} }
   one.calls = M.in_order(M.found(one, "$f($$args)"))
   return one
 end
@@ -125,7 +127,7 @@ end
 ---@field t userdata tokens, as the tree counts them
 
 --- The tree of a text, which is read once.
----@param self HostCode
+---@param self { trees: table<string, HostTree> } HostCode, or HostText
 ---@param text string
 ---@return HostTree
 function M.tree(self, text)

@@ -7,9 +7,9 @@
 -- gets its arguments, and that one goes, where it is launched in the same words and nothing but a
 -- wait stands between.
 
-local core = require "gilua.core"
 local code_of = require "gilua.host.code"
 local csource = require "gilua.source.csource"
+local expression = require "gilua.source.expression"
 local launchsites = require "gilua.host.launchsites"
 local launches = require "gilua.transform.launch"
 
@@ -25,65 +25,67 @@ local NUMBERS = csource.set "ceil ceilf floor floorf min max int unsigned size_t
 --------------------------------------------------------------------------------------------------
 -- What a grid is
 
--- What a macro without arguments stands for; nil where there is none, "" where there are several.
-local function macro_of(t, name)
-  local found
-  for i = 1, #t do
-    local d = t:kind(i) == "directive" and t:inside(i)
-    if d and d[1] == "define" and d[2] == name then
-      local text = #d > 2 and d:text(3, #d) or ""
-      found = (not found or found == text) and text or ""
+-- The bodies of a macro of a file: with arguments, or without.
+local function macros_of(t, name, has_arguments)
+  local list = {}
+  for _, word, d in csource.directives(t) do
+    local close = d[3] == "(" and d:first(3) == d:last(2) + 1 and d:match(3)
+    if word == "define" and d[2] == name and (close and true or false) == has_arguments then
+      list[#list + 1] = d:text((close or 2) + 1, #d)
     end
   end
-  return found
+  return list
 end
 
--- Is a text a sum or product, or a number? Not one call, or what nobody knows.
-local function is_computed(words)
-  if #words == 1 and words:kind(1) == "number" then return true end
-  local i = 1
-  while i <= #words do
-    if SUMS[words[i]] and i > 1 then return true end
-    i = csource.past(words, i)
-  end
-  return #words > 2 and words[1] == "(" and words:match(1) == #words
+-- Is a tree a sum or product, or a number? Not one call, or what nobody knows.
+local function is_computed(tree)
+  if not tree then return false end
+  local is_number = tree.kind == "number" and tree.literal == "number"
+  return is_number or tree.kind == "binary" and SUMS[tree.op] or false
 end
 
 --- Is a text a sum or product, or a number, so that it is a grid or a block of one side?
 ---@param text string
 ---@return boolean
 function M.is_one_side(text)
-  local words <close> = core.grammar.tokens(text)
-  return is_computed(words)
+  return is_computed(code_of.tree({ trees = {} }, text).tree)
 end
 
---- What a declaration makes of its name: "dim3", "whole" or "other".
----@param code HostText
----@param d table of source:declarations
----@return string
-function M.declared_type(code, d)
-  local type = d.type:match "[%w_]+$" or ""
-  local value = type == "auto" and code_of.value(code, d) or ""
-  if value:find "^dim3%f[%W]" then type = "dim3" end
-  return type == "dim3" and type or (WHOLE[type] or M.is_one_side(value)) and "whole" or "other"
+-- What the last name of a type makes of a value: "dim3" or "whole"; nil for any other.
+local function kind_of_type(type)
+  local word = not type:find "[*&]" and type:match "[%w_]+$"
+  return word == "dim3" and word or WHOLE[word] and "whole" or nil
 end
 
--- The declarations of a name that may be a grid or a block: a pointer is none.
-local function declarations(code, name)
-  local list = {}
+-- What a declaration makes of its name: "dim3", "whole" or "other".
+local function declared_kind(d)
+  local init = d.type == "auto" and d.init
+  if init and init.kind == "list" and #init.items == 1 then init = init.items[1] end
+  local makes = init and init.kind == "call" and init.callee.text
+  return kind_of_type(makes or d.type) or is_computed(init) and "whole" or "other"
+end
+
+-- The declarations of a name that may be a grid or a block, a pointer is none: those that a token
+-- sees, innermost; all of the file where it sees none, or stands in a macro.
+local function declarations(code, name, at)
+  local list, seen = {}, nil
   for _, d in ipairs(code_of.declarations(code)) do
-    local may_be = d.name == name and d.pointer == 0 and #d.extents == 0
-    if may_be and not d["function"] then list[#list + 1] = d end
+    if d.name == name and d.pointer == 0 and #d.extents == 0 and not d["function"] then
+      local sees = at and d.scope_first <= at and at <= d.scope_last
+      if sees and (not seen or d.scope_last <= seen.scope_last) then seen = d end
+      list[#list + 1] = d
+    end
   end
-  return list
+  return seen and { seen } or list
 end
 
 -- What the file declares a name as: "dim3", "whole", or nil where it is neither, or both.
-local function declared(code, name)
-  if (macro_of(code.t, name) or ""):find "^%d+$" then return "whole" end
+local function declared(code, name, at)
+  local macros = macros_of(code.t, name, false)
+  if #macros == 1 and macros[1]:find "^%d+$" then return "whole" end
   local found
-  for _, d in ipairs(declarations(code, name)) do
-    local kind = M.declared_type(code, d)
+  for _, d in ipairs(declarations(code, name, at)) do
+    local kind = declared_kind(d)
     if found and found ~= kind then return nil end
     found = kind
   end
@@ -101,75 +103,64 @@ local function may_change(t, i)
 end
 
 -- How many sides a file gives a dim3 where it declares it; nil where they may be given elsewhere.
-local function given_sides(code, name)
-  local t, sides, is_declared = code.t, nil, {}
-  for _, d in ipairs(declarations(code, name)) do
-    local is_list = d.init_at and t:match(d.init_at) == d.last
-    if sides or not is_list then return nil end
-    sides, is_declared[d.token] = #csource.ranges(t, d.init_at + 1, d.last - 1), true
+local function given_sides(code, name, at)
+  local t, list = code.t, declarations(code, name, at)
+  local d = list[1]
+  local is_list = d and not list[2] and d.init_at and t:match(d.init_at) == d.last
+  if not is_list then return nil end
+  for i in function(_, k) return t:find(k + 1, name) end, nil, d.token do
+    if i <= d.scope_last and may_change(t, i) then return nil end
   end
-  local i = t:find(1, name)
-  while i do
-    if not is_declared[i] and may_change(t, i) then return nil end
-    i = t:find(i + 1, name)
-  end
-  return sides
+  return #csource.ranges(t, d.init_at + 1, d.last - 1)
 end
 
 -- What the file says that a function gives, or a macro with arguments: "dim3" or "whole"; nil where
--- neither is known.
-local function returned(t, name)
+-- that is not known.
+local function returned(code, name)
   if NUMBERS[name] then return "whole" end
-  local found
-  for i = 1, #t do
-    local d = t:kind(i) == "directive" and t:inside(i)
-    local is_macro = d and d[1] == "define" and d[2] == name and d[3] == "("
-    local close = t[i] == name and t[i + 1] == "(" and t:match(i + 1)
-    local type = close and (t[close + 1] == "{" or t[close + 1] == ";") and t:kind(i - 1) == "name"
-      and t[i - 1]
-    if is_macro then
-      local body <close> = core.grammar.tokens(d:text((d:match(3) or #d) + 1, #d))
-      type = is_computed(body) and "int" or "other"
+  local kinds = {}
+  for _, one in ipairs(code.s:functions(true)) do
+    if one.name == name then kinds[#kinds + 1] = kind_of_type(code.t[one.token - 1]) or "other" end
+  end
+  for _, d in ipairs(code_of.declarations(code)) do
+    if d.name == name and d["function"] then
+      kinds[#kinds + 1] = d.pointer == 0 and kind_of_type(d.type) or "other"
     end
-    local kind = type == "dim3" and type or WHOLE[type] and "whole"
-    if type and (not kind or found and found ~= kind) then return nil end
-    found = found or kind
   end
-  return found
+  for _, body in ipairs(macros_of(code.t, name, true)) do
+    kinds[#kinds + 1] = is_computed(code_of.tree(code, body).tree) and "whole" or "other"
+  end
+  for _, kind in ipairs(kinds) do
+    if kind == "other" or kind ~= kinds[1] then return nil end
+  end
+  return kinds[1]
 end
 
--- The calls of a text, by the tokens of their names.
-local function calls_in(words)
-  local list = {}
-  for i = 1, #words - 1 do
-    if words:kind(i) == "name" and words[i + 1] == "(" then list[#list + 1] = words[i] end
-  end
-  return list
+-- May a tree be computed twice? Not where it calls what nobody knows.
+local function is_repeatable(code, tree)
+  local known = true
+  expression.walk(tree, function(node)
+    local name = node.kind == "call" and (node.callee.text or ""):match "[%w_]*$"
+    if name and not NUMBERS[name] and name ~= "dim3" then known = false end
+    local macro = node.kind == "name" and table.concat(macros_of(code.t, node.text, false))
+    if macro and macro:find "[%w_]%s*%(" then known = false end
+  end)
+  return known
 end
 
--- What a text is, where the file says it: "dim3", "whole", or "either"; nil where that is unknown
+-- What a tree is, where the file says it: "dim3", "whole", or "either"; nil where that is unknown
 -- and it may not be computed twice.
-local function kind_of(code, words)
-  if is_computed(words) then return "whole" end
-  local t, last = code.t, #words
-  local is_side = SIDES[words[last]] and words[last - 1] == "."
-  local is_chain = words:kind(last) == "name" and csource.chain_start(words, last) == 1
-  local known = is_chain and (is_side and "whole" or declared(code, words[last]))
+local function kind_of(code, tree, at)
+  local kind = tree.kind
+  if is_computed(tree) then return "whole" end
+  if kind == "member" and SIDES[tree.name] and is_repeatable(code, tree) then return "whole" end
+  local known = (kind == "name" or kind == "member") and declared(code, tree.name or tree.text, at)
   if known == "whole" or known == "dim3" then return known end
-  local name = last
-  while words[name] == ")" and words:match(name) do name = words:match(name) - 1 end
-  local start = name
-  while words[start - 1] == "::" do start = start - 2 end
-  if name < last and start <= 1 and words:kind(name) == "name" and returned(t, words[name]) then
-    return returned(t, words[name])
-  end
-  if words[1] == "static_cast" then return WHOLE[words[3]] and "whole" or nil end
-  for _, call in ipairs(calls_in(words)) do
-    if not NUMBERS[call] and call ~= "dim3" then return nil end
-  end
-  local is_macro = #words == 1 and macro_of(t, words[1])
-  if is_macro and is_macro:find "[%w_]%s*%(" then return nil end
-  return "either"
+  local of = kind == "call" and tree.callee.kind == "name" and tree.callee.text:match "[%w_]+$"
+    and returned(code, tree.callee.text:match "[%w_]+$")
+  if of then return of end
+  if kind == "cast" then return kind_of_type(tree.type) == "whole" and "whole" or nil end
+  return is_repeatable(code, tree) and "either" or nil
 end
 
 ---@class LaunchShape what stands for a grid or a block in a launch
@@ -188,24 +179,24 @@ end
 --- The sides of a grid's or a block's text; nil where it is not understood.
 ---@param code HostText the file
 ---@param text string
+---@param at? integer the token where it stands in the file
 ---@return LaunchShape?
-function M.shape(code, text)
-  local words <close> = core.grammar.tokens(text)
-  local is_brace = words[1] == "{" and 1
-  local open = words[1] == "dim3" and (words[2] == "(" or words[2] == "{") and 2 or is_brace
-  local sides
-  if open and words:match(open) == #words then
-    local given = csource.parts(words, open + 1, #words - 1)
-    sides = { given[1] or "1", given[2] or "1", given[3] or "1" }
+function M.shape(code, text, at)
+  local one = code_of.tree(code, text:find "^{" and "dim3" .. text or text)
+  local tree = one.tree
+  if not tree then return nil end
+  if tree.kind == "call" and tree.callee.text == "dim3" then
+    local sides = { "1", "1", "1" }
+    for d, arg in ipairs(tree.args) do sides[d] = code_of.part(one, arg) end
     return { text = text, sides = sides, is_dim3 = true }
   end
-  local kind = #words > 0 and kind_of(code, words)
+  local kind, sides = kind_of(code, tree, at), nil
   if kind == "whole" then
     return { text = text, sides = { text, "1", "1" }, is_dim3 = false }
   elseif kind == "either" then
     sides = asked(("dim3(%s)"):format(text), 3)
-  elseif kind == "dim3" and #calls_in(words) == 0 then
-    sides = asked(text, #words == 1 and given_sides(code, text) or 3)
+  elseif kind == "dim3" and is_repeatable(code, tree) then
+    sides = asked(text, tree.kind == "name" and given_sides(code, text, at) or 3)
   end
   return sides and { text = text, sides = sides, is_dim3 = true }
 end
@@ -264,11 +255,11 @@ end
 
 -- The texts of a grid and a block with the changes made; nil where one that changes is of no usual
 -- form.
-local function changed(code, texts, changes)
+local function changed(code, texts, changes, at)
   local shapes = {}
   for _, c in ipairs(changes) do
     for _, of in ipairs(c.of == "axes" and { "grid", "block" } or { c.of }) do
-      shapes[of] = shapes[of] or texts[of] and M.shape(code, texts[of])
+      shapes[of] = shapes[of] or texts[of] and M.shape(code, texts[of], at)
       if not shapes[of] then return nil end
     end
     if c.of == "axes" then
@@ -361,7 +352,7 @@ local function edits_of(text, code, site, changes, join, sites)
     local range = site[of]
     texts[of] = range and text:sub(site.t:first(range[1]), site.t:last(range[2]))
   end
-  local new = changed(code, texts, changes)
+  local new = changed(code, texts, changes, site.t == code.t and site.at or nil)
   for of, was in pairs(new and texts or {}) do
     if new[of] ~= was then edits[#edits + 1] = launchsites.edit(site.t, site[of], new[of]) end
   end
