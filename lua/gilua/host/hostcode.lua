@@ -135,7 +135,7 @@ end
 -- itself declares as a number is none.
 local function with_sides(self, text, body, own)
   local set, sides = self.dims[text or ""], self.dim_sides[text or ""] or {}
-  if not set and not next(sides) or is_parameter(body, text) or own.declared[text] then
+  if not set and not next(sides) or is_parameter(body, text) or own:declared(text or "") then
     return text
   end
   local t <close> = csource.tokens(set or "()")

@@ -11,21 +11,41 @@ local M = {}
 local MOST_DEPTH = 4 -- variables made of variables
 local MEMBER = "%f[%w_]([%a_][%w_]*)%s*%.%s*([xyz])%f[^%w_]" -- of a dim3
 
----@class OwnNames as they are before a launch; nobody changes it afterwards
----@field given table<string, string> what variables are given, the last of several values
----@field declared table<string, string> what they are declared with; of several the last
----@field members table<string, boolean> dim3s of whose sides (`threads.x`) a value is made
+---@class OwnNames a function's names as they are before a launch
+---@field all { given: table, declared: table, members: table, n: integer } of the whole function:
+---  values by name, each with its number
+---@field n integer those up to this number count
+local Own = {}
+Own.__index = Own
+
+local function new_names() return { given = {}, declared = {}, members = {}, n = 0 } end
 
 ---@type OwnNames of no function
-M.NONE = { given = {}, declared = {}, members = {} }
+M.NONE = setmetatable({ all = new_names(), n = 0 }, Own)
 
-local function copy(own)
-  local other = {}
-  for field, list in pairs(own) do
-    other[field] = {}
-    for name, value in pairs(list) do other[field][name] = value end
+-- The last of a name's values that counts.
+local function last(list, n)
+  local low, high = 0, list and #list or 0
+  while low < high do
+    local k = (low + high + 1) // 2
+    if list[k].n <= n then low = k else high = k - 1 end
   end
-  return other
+  return low > 0 and list[low].text or nil
+end
+
+--- What a variable is given, the last of several values.
+---@param name string
+---@return string?
+function Own:given(name) return last(self.all.given[name], self.n) end
+
+--- What it is declared with; of several the last.
+---@param name string
+---@return string?
+function Own:declared(name) return last(self.all.declared[name], self.n) end
+
+local function add(lists, name, one)
+  local list = lists[name] or {}
+  lists[name], list[#list + 1] = list, one
 end
 
 --- Notes what a variable of a function is given. What a launch has got already stays as it is.
@@ -35,13 +55,13 @@ end
 ---@param is_declared? boolean with that
 function M.note(body, name, text, is_declared)
   if not body or text:find '[?"]' or text:find("%f[%w_]" .. name .. "%f[^%w_]") then return end
-  if not body.own or body.is_given then
-    body.own, body.is_given = copy(body.own or M.NONE), false
-  end
-  local own = body.own
-  own.given[name] = text
-  for member in text:gmatch(MEMBER) do own.members[member] = true end
-  if is_declared then own.declared[name] = text end
+  body.own = body.own or new_names()
+  local all = body.own
+  all.n = all.n + 1
+  local one = { text = text, n = all.n }
+  add(all.given, name, one)
+  for member in text:gmatch(MEMBER) do all.members[member] = all.members[member] or all.n end
+  if is_declared then add(all.declared, name, one) end
 end
 
 --- What the variables of a function are where its code is read.
@@ -50,8 +70,7 @@ end
 ---@return OwnNames
 function M.now(code, body)
   if not body or not body.own or body.code ~= code then return M.NONE end
-  body.is_given = true
-  return body.own
+  return setmetatable({ all = body.own, n = body.own.n }, Own)
 end
 
 -- Is a text a product or sum, of numbers and names? A name alone may be a pointer's.
@@ -62,7 +81,7 @@ end
 
 -- Is it a number that a variable has for good?
 local function is_number(own, name, value)
-  return own.declared[name] == value and value:find "^[1-9]%d*[uUlL]*$" ~= nil
+  return own:declared(name) == value and value:find "^[1-9]%d*[uUlL]*$" ~= nil
 end
 
 --- A text with the values of a function's own variables in place of those that have another
@@ -77,7 +96,7 @@ function M.settled(host, text, own, depth)
   local t <close> = csource.tokens(text)
   for i = 1, #t do
     local name = t:kind(i) == "name" and t[i]
-    local other, value = name and host.definitions[name], name and own.given[name]
+    local other, value = name and host.definitions[name], name and own:given(name)
     local differs = other and value and other ~= value
       and (is_computed(value) or is_number(own, name, value))
     if differs and (depth or 1) < MOST_DEPTH then
@@ -95,7 +114,8 @@ end
 ---@param sides fun(name: string): string `dim3(a, b, c)`; the name itself where it is none
 ---@return table<string, string>
 function M.dims_within(texts, own, sides)
-  local names, found = { own.members }, {}
+  local names, found = { {} }, {} -- dim3s of whose sides values are made, then those of each text
+  for name, n in pairs(own.all.members) do names[1][name] = n <= own.n or nil end
   for i, text in pairs(texts) do
     names[i + 1] = {}
     for name in text:gmatch(MEMBER) do names[i + 1][name] = true end
@@ -121,7 +141,7 @@ end
 
 -- What a launch's function declares a name with, where nothing else counts for it.
 local function declared(own, name)
-  local value, given = own.declared[name], own.given[name]
+  local value, given = own:declared(name), own:given(name)
   if value == "0" or given ~= value and is_computed(given) then return nil end
   return value
 end
