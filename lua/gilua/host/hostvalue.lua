@@ -240,18 +240,18 @@ end
 -- A function of the host's that only computes. It has no value within itself.
 local function computing(host, one, names)
   local open = host.work.open
-  local function value(text, given)
-    return evaluate(host, text, function(word)
-      if given[word] ~= nil then return given[word] or nil end
-      return names(word)
-    end, true)
-  end
   return function(...)
     if open[one] then return nil end
     local args, given = table.pack(...), {}
+    local x = { host = host, one = one, names = function(word)
+      if given[word] ~= nil then return given[word] or nil end
+      return names(word)
+    end }
     for i, param in ipairs(one.params) do given[param.name] = args[i] or false end
     open[one] = true
-    local _, result = hostfunction.run(hostfunction.steps(one), given, value, truth)
+    local _, result = hostfunction.run(one.statement, given, function(tree)
+      return compute(x, tree)
+    end, truth)
     open[one] = nil
     return result
   end
