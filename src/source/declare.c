@@ -125,8 +125,7 @@ bool is_declaration(const Reader *r, int i) {
     int name = past_stars(r, behind, certain);
     if (is_binding(r, i, name)) return true;
     if (!is_kind(r, name, TOK_NAME) || is_class(r, name, WORD_NO_VALUE)) return false;
-    bool ends = is_class(r, name + 1, WORD_ATTRIBUTE);
-    for (int k = 0; behind_name[k]; k++) ends = ends || is(r, name + 1, behind_name[k]);
+    bool ends = is_class(r, name + 1, WORD_ATTRIBUTE) || is_one_of(r, name + 1, behind_name);
     return ends && (certain || name > behind || is_kind(r, behind, TOK_NAME));
 }
 
@@ -164,12 +163,6 @@ static int declared_new(Reader *r, SourceDecl d, int first) {
     s->node[d.node].token = d.name;
     s->decl[s->n_decl++] = d;
     return d.node;
-}
-
-static void not_known(Reader *r, int node, const char *why, int at) {
-    if (r->s->node[node].why) return;
-    r->s->node[node].why = why;
-    r->s->node[node].why_at = at;
 }
 
 /* The `[4]`s at i; behind them. One that is not understood is SRC_UNKNOWN. */

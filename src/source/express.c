@@ -17,12 +17,6 @@ static bool here(const Reader *r, const char *word) {
     return r->at <= r->stop && is(r, r->at, word);
 }
 
-static bool one_of(const Reader *r, int i, const char *const *words) {
-    for (; *words; words++)
-        if (is(r, i, *words)) return true;
-    return false;
-}
-
 static bool is_type_alone(const Reader *r, int from, int to) {
     bool known = false, stars = false, begins = true;
     for (int i = from; i <= to; i++) {
@@ -47,10 +41,10 @@ static bool is_type_alone(const Reader *r, int from, int to) {
 /* May the word stand among template arguments, where a comparison could be meant as well? */
 static bool is_argument(const Reader *r, int i) {
     static const char *const words[] = {",", "::", "*", "&", NULL};
-    return is_kind(r, i, TOK_NAME) || is_kind(r, i, TOK_NUMBER) || one_of(r, i, words);
+    return is_kind(r, i, TOK_NAME) || is_kind(r, i, TOK_NUMBER) || is_one_of(r, i, words);
 }
 
-/* A '>>' closes two. No comparison ends before a ',' or a ')'. */
+/* A '>>' closes two. No comparison ends before a ',' or a ')', or at the end of all. */
 int closing_angle(const Reader *r, int open) {
     static const char *const ends[] = {";", "{", "}", ")", "]", NULL};
     static const char *const certain[] = {"<<<", ",", ")", ";", NULL};
@@ -59,12 +53,12 @@ int closing_angle(const Reader *r, int open) {
     for (int i = open; i <= r->stop && i <= near; i++) {
         int closed = is(r, i, ">") ? 1 : is(r, i, ">>") ? 2 : is(r, i, ">>>") ? 3 : 0;
         if (is(r, i, "<")) depth++;
-        else if (closed == 0 && one_of(r, i, ends)) return -1;
+        else if (closed == 0 && is_one_of(r, i, ends)) return -1;
         else if (closed == 0) plain = plain && is_argument(r, i);
         if (closed > depth) return -1;
         depth -= closed;
         if (closed && depth == 0)
-            return one_of(r, i + 1, certain) ||
+            return i == r->stop || is_one_of(r, i + 1, certain) ||
                            (plain && (is(r, i + 1, "(") || is(r, i + 1, "{") || is(r, i + 1, "::")))
                        ? i
                        : -1;
@@ -180,7 +174,7 @@ static int past_lambda_head(const Reader *r, int i) {
     static const char *const words[] = {"mutable",  "constexpr", "noexcept", "__device__",
                                         "__host__", "->",        NULL};
     for (bool arrow = false; i <= r->stop && !is(r, i, "{");) {
-        if (!arrow && !one_of(r, i, words)) return -1;
+        if (!arrow && !is_one_of(r, i, words)) return -1;
         arrow = arrow || is(r, i, "->");
         if (is(r, i, ";") || is(r, i, ")")) return -1;
         i = is(r, i, "(") ? past(r, i) : i + 1;
@@ -333,7 +327,7 @@ static int read_unary(Reader *r) {
     static const char *const operators[] = {"-", "+", "!", "~", "*", "&", "++", "--", NULL};
     int a = -1, first = r->at;
     if (++r->depth > DEPTH_EXPRESSION) return fail(r, "an expression that is nested too deeply");
-    if (r->at <= r->stop && one_of(r, r->at, operators)) {
+    if (r->at <= r->stop && is_one_of(r, r->at, operators)) {
         r->at++;
         int of = read_unary(r);
         if (of >= 0) {
@@ -400,7 +394,7 @@ static int read_assign(Reader *r) {
     if (++r->depth > DEPTH_EXPRESSION) return fail(r, "an expression that is nested too deeply");
     int a = read_binary(r, 1);
     if (a >= 0 && here(r, "?")) a = read_choice(r, a);
-    else if (a >= 0 && r->at <= r->stop && one_of(r, r->at, operators)) {
+    else if (a >= 0 && r->at <= r->stop && is_one_of(r, r->at, operators)) {
         int at = r->at++, b = here(r, "{") ? read_list(r) : read_assign(r);
         a = b >= 0 ? pair_of(r, SRC_ASSIGN, at, a, b) : -1;
     }

@@ -7,16 +7,9 @@
 
 static void read_items(Reader *r, int at, int to, int parent);
 
-static bool is_one_of(const Reader *r, int i, const char *const *words) {
-    for (; *words; words++)
-        if (is(r, i, *words)) return true;
-    return false;
-}
-
 static int unknown_item(Reader *r, int first, int last, int parent, const char *why) {
     int node = node_new(r, SRC_UNKNOWN, first, last);
-    r->s->node[node].why = why;
-    r->s->node[node].why_at = first;
+    not_known(r, node, why, first);
     read_pieces(r, node, first, last);
     adopt(r, parent, node, ROLE_ITEM);
     return last + 1;
@@ -105,9 +98,7 @@ static void read_body(Reader *r, int node, int open) {
     int body = read_block(&inner, open);
     if (body < 0) unread(r, n_node, n_decl);
     adopt(r, node, body, ROLE_BODY);
-    if (inner.why == NULL || r->s->node[node].why) return;
-    r->s->node[node].why = inner.why;
-    r->s->node[node].why_at = inner.why_at;
+    if (inner.why) not_known(r, node, inner.why, inner.why_at);
 }
 
 /* Parameters of a kind between two brackets; where one is not understood, there are none. */

@@ -50,7 +50,9 @@ bool is_class(const Reader *r, int i, unsigned classes);
 bool is_kind(const Reader *r, int i, TokenKind kind);
 int match_of(const Reader *r, int i); /* -1: no partner */
 int past(const Reader *r, int i);     /* behind its partner, or behind the last that may be read */
+bool is_one_of(const Reader *r, int i, const char *const *words); /* a list that NULL ends */
 int fail(Reader *r, const char *why); /* -1 */
+void not_known(Reader *r, int node, const char *why, int at); /* the first reason stays */
 int node_new(Reader *r, SourceKind kind, int first, int last);
 void adopt(Reader *r, int parent, int child, SourceRole role); /* nothing where child is -1 */
 void unread(Reader *r, int n_node, int n_decl);

@@ -141,6 +141,12 @@ bool is(const Reader *r, int i, const char *word) {
     return source_is(r->s, i, word);
 }
 
+bool is_one_of(const Reader *r, int i, const char *const *words) {
+    for (; *words; words++)
+        if (is(r, i, *words)) return true;
+    return false;
+}
+
 bool is_class(const Reader *r, int i, unsigned classes) {
     return (classes_of(r->s, i) & classes) != 0;
 }
@@ -174,6 +180,12 @@ int source_past_attribute(const Source *s, int i) {
 }
 
 /* ---- nodes ---- */
+
+void not_known(Reader *r, int node, const char *why, int at) {
+    if (r->s->node[node].why) return;
+    r->s->node[node].why = why;
+    r->s->node[node].why_at = at;
+}
 
 int node_new(Reader *r, SourceKind kind, int first, int last) {
     Source *s = r->s;

@@ -7,12 +7,6 @@
 
 static int read_statement(Reader *r, int i, int stop);
 
-static void not_known(Reader *r, int node, const char *why, int at) {
-    if (r->s->node[node].why) return;
-    r->s->node[node].why = why;
-    r->s->node[node].why_at = at;
-}
-
 /* The tree of [from, to] in a role; where it is not understood, its statement says so. */
 static void read_part(Reader *r, int statement, int from, int to, SourceRole role) {
     const char *why;

@@ -54,6 +54,16 @@ function M.around(code, i)
   return code_of.around(code.functions, i) or code.body
 end
 
+--- Which parameter of a function a name is; nil: none.
+---@param body? HostFunction
+---@param name string
+---@return integer?
+function M.parameter(body, name)
+  for k, param in ipairs(body and body.params or {}) do
+    if param.name == name and name ~= "" then return k end
+  end
+end
+
 --- Reads the calls of functions, lambdas and macros that the files have.
 ---@param self HostCode
 ---@param code HostText

@@ -124,18 +124,11 @@ local function read_call(self, code, call, body)
   if name:find "^cudaMalloc%w*$" then read_allocation(self, code, call, name, args, body) end
 end
 
-local function is_parameter(body, name)
-  for _, param in ipairs(body and body.params or {}) do
-    if param.name == name then return true end
-  end
-  return false
-end
-
 -- The sizes of a dim3 as they are before a launch; else the text itself. One that the function
 -- itself declares as a number is none.
 local function with_sides(self, text, body, own)
   local set, sides = self.dims[text or ""], self.dim_sides[text or ""] or {}
-  if not set and not next(sides) or is_parameter(body, text) or own:declared(text or "") then
+  if not set and not next(sides) or callers.parameter(body, text) or own:declared(text or "") then
     return text
   end
   local t <close> = csource.tokens(set or "()")

@@ -10,6 +10,7 @@
 -- that with an array of theirs. A constant, or what only a loop counts, is no fill: it shows less
 -- than random numbers do.
 
+local callers = require "gilua.host.callers"
 local code_of = require "gilua.host.code"
 local csource = require "gilua.source.csource"
 local hostvalue = require "gilua.host.hostvalue"
@@ -190,13 +191,6 @@ end
 --------------------------------------------------------------------------------------------------
 -- Of an array
 
--- Which parameter of a function a name is; nil: none.
-local function parameter(body, name)
-  for k, param in ipairs(body and body.params or {}) do
-    if param.name == name then return k end
-  end
-end
-
 -- The arrays that calls give a function for a parameter: array, HostFunction or nil each.
 local function given(host, body, k)
   local list, i = host.calls[body.name] or {}, 0
@@ -217,7 +211,7 @@ local function add(host, list, name, within, depth)
   end
   if depth > MOST_DEPTH then return end
   list[#list + 1] = { name = name, within = within }
-  local k = parameter(within, name)
+  local k = callers.parameter(within, name)
   for _, copy in ipairs(host.copies) do
     if copy.to == name and (copy.within == within or not k) then
       add(host, list, copy.from, copy.within, depth + 1)
@@ -231,9 +225,10 @@ end
 -- Is what a store writes to one of some arrays, by its own name or by that which a call gives its
 -- function?
 local function is_of(host, store, arrays, depth)
-  local k = parameter(store.within, store.name)
+  local k = callers.parameter(store.within, store.name)
   for _, one in ipairs(arrays) do
-    local is_same = one.within == store.within or not k and not parameter(one.within, one.name)
+    local is_same = one.within == store.within
+      or not k and not callers.parameter(one.within, one.name)
     if one.name == store.name and is_same then return true end
   end
   if not k or depth > MOST_DEPTH then return false end

@@ -59,17 +59,11 @@ end
 
 -- The kernel that an argument names: `k`, `(void *)k<int>`, `reinterpret_cast<const void *>(&k)`;
 -- the token of its name, and the arguments of its template.
-local function named(t, piece)
-  local first, last = piece.first, piece.last
-  while t[last] == ")" and (t:match(last) or 0) > first do
-    first, last = t:match(last) + 1, last - 1
-  end
-  if t:kind(last) == "name" then return last, {} end
-  for k = first, last - 1 do
-    if t[k] == "<" and t:kind(k - 1) == "name" and csource.angle_end(t, k) == last then
-      return k - 1, csource.split(t:text(k + 1, last):sub(1, -2))
-    end
-  end
+local function named(code, piece)
+  local node = code_of.tree(code, code_of.text(code, piece)).tree
+  while node and (node.kind == "cast" or node.op == "&") do node = node.a end
+  if not node or node.kind ~= "name" then return nil end
+  return piece.first + node.token - 1, node.template and csource.split(node.template) or {}
 end
 
 -- The declaration of a name that counts at a token; nil where there is none.
@@ -151,7 +145,7 @@ function M.own(code)
   for _, call in ipairs(code.calls) do
     local name = code_of.called(code, call.f)
     local reader, at, template = CALLS[name or ""], nil, nil
-    if reader and call.args[3] then at, template = named(t, call.args[reader[2]]) end
+    if reader and call.args[3] then at, template = named(code, call.args[reader[2]]) end
     if at then
       local site = { t = t, at = call.first, line = t:line(call.first), kernel = t[at], name = at,
         template = template }

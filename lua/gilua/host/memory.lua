@@ -66,35 +66,29 @@ local function exchange(self, a, b, body)
   end
 end
 
--- What a text moves from one path to another, in its order: { first, last, at, to, from }.
-local function moves(code)
-  local list = {}
-  local function move(first, last, at, to, from)
-    list[#list + 1] = { first = first, last = last, at = at, to = to, from = from }
-  end
-  for _, m in ipairs(code_of.found(code, "$a = $b")) do
-    move(m.first, m.last, m.token, code_of.text(code, m.a), code_of.text(code, m.b))
-  end
-  for _, d in ipairs(code_of.declarations(code)) do
-    local is_set = d.init_form == "=" and d.init
-    if is_set then move(d.first, d.last, d.init_at, d.name, code_of.text(code, d.init)) end
-  end
-  return code_of.in_order(list)
-end
-
 --- Reads `t = a; a = b; b = t;`, which moves nothing into one.
 ---@param self HostCode
 ---@param code HostText
 function M.read_swaps(self, code)
-  local list = moves(code)
+  local list, begun = {}, {} -- what is moved from one name to another; by its first token
+  local function note(one, at, to, from)
+    list[#list + 1] = { first = one.first, last = one.last, at = at, to = to, from = from }
+    begun[one.first] = list[#list]
+  end
+  for _, m in ipairs(code_of.found(code, "$a = $b")) do
+    note(m, m.token, code_of.text(code, m.a), code_of.text(code, m.b))
+  end
+  for _, d in ipairs(code_of.declarations(code)) do
+    if d.init_form == "=" and d.init then note(d, d.init_at, d.name, code_of.text(code, d.init)) end
+  end
   code.swaps = {}
-  for k, third in ipairs(list) do
-    local one, two = list[k - 2], list[k - 1]
-    local follows = one and one.last + 2 == two.first and two.last + 2 == third.first
-    if follows and one.from == two.to and two.from == third.to and one.to == third.from then
+  for _, one in ipairs(list) do
+    local two = begun[one.last + 2]
+    local three = two and begun[two.last + 2]
+    if three and one.from == two.to and two.from == three.to and one.to == three.from then
       local a, b = path_of(self, two.to), path_of(self, two.from)
       if a and b then exchange(self, a, b, callers.around(code, two.at)) end
-      for _, move in ipairs { one, two, third } do code.swaps[move.at] = true end
+      for _, move in ipairs { one, two, three } do code.swaps[move.at] = true end
     end
   end
 end

@@ -57,13 +57,6 @@ local function leading(self, paths, is_sure)
   return #list > 0 and list or not is_sure and { paths[1] } or {}
 end
 
--- Which parameter of a function a name is; nil for none.
-local function parameter(body, name)
-  for k, param in ipairs(body and body.params or {}) do
-    if param.name == name and name ~= "" then return k end
-  end
-end
-
 -- Does a function ask for the memory that a name in it leads to, or where that lies?
 local function is_fresh(self, one, name)
   for _, a in ipairs(self.allocations) do
@@ -136,7 +129,7 @@ end
 
 -- Follows what calls give a parameter of a function, a lambda or a macro.
 local function follow_calls(self, path, body, search, depth)
-  local k = parameter(body, path)
+  local k = callers.parameter(body, path)
   for _, call in ipairs(k and self.calls[body.name] or {}) do
     if call.args[k] then follow(self, call.args[k], call.within, search, depth + 1) end
   end
@@ -256,10 +249,10 @@ end
 
 -- Adds what an expression leads to. is_sure: it may be a number as well.
 function follow(self, text, body, search, depth, is_sure)
-  local found = search.found
+  local found, leads, one = search.found, leads_of(self, text)
+  local is_new = text:find "^%s*new%f[%W]"
+  if not (one.tree or is_new) or depth > MOST_DEPTH then found.unknown = found.unknown or text end
   if depth > MOST_DEPTH then return end
-  local leads, one = leads_of(self, text)
-  if not one.tree and not text:find "^%s*new%f[%W]" then found.unknown = found.unknown or text end
   for _, call in ipairs(leads.calls) do add_call(self, one, call, body, search, depth) end
   if #leads.paths == 0 then return end
   for _, path in ipairs(leading(self, leads.paths, is_sure)) do
@@ -283,7 +276,7 @@ function M.of(self, text, body)
   for class in pairs(found.classes) do
     local other = new_search()
     for _, member in ipairs(class) do add_path(self, member.path, member.body, other, 1) end
-    found.swapped[class] = other.found
+    found.swapped[class], found.unknown = other.found, found.unknown or other.found.unknown
   end
   return found
 end
