@@ -191,49 +191,35 @@ end
 --------------------------------------------------------------------------------------------------
 -- Of an array
 
--- The arrays that calls give a function for a parameter: array, HostFunction or nil each.
-local function given(host, body, k)
-  local list, i = host.calls[body.name] or {}, 0
-  return function()
-    while i < #list do
-      i = i + 1
-      local name = list[i].args[k] and array_of(host, list[i].args[k])
-      if name then return name, list[i].within end
+-- Adds an array of a function to a list, what it is where the function is called, and what is copied
+-- to it where that counts.
+local function add(host, list, one, with_copies, depth)
+  for _, other in ipairs(list) do
+    if other.name == one.name and other.within == one.within then return list end
+  end
+  if depth > MOST_DEPTH then return list end
+  list[#list + 1] = one
+  local k = callers.parameter(one.within, one.name)
+  for _, copy in ipairs(with_copies and host.copies or {}) do
+    if copy.to == one.name and (copy.within == one.within or not k) then
+      add(host, list, { name = copy.from, within = copy.within }, true, depth + 1)
     end
   end
+  for _, call in ipairs(k and host.calls[one.within.name] or {}) do
+    local name = call.args[k] and array_of(host, call.args[k])
+    if name then add(host, list, { name = name, within = call.within }, with_copies, depth + 1) end
+  end
+  return list
 end
 
--- Adds an array of a function to a list, what is copied to it, and what it is where the function is
--- called.
-local function add(host, list, name, within, depth)
-  for _, one in ipairs(list) do
-    if one.name == name and one.within == within then return end
-  end
-  if depth > MOST_DEPTH then return end
-  list[#list + 1] = { name = name, within = within }
-  local k = callers.parameter(within, name)
-  for _, copy in ipairs(host.copies) do
-    if copy.to == name and (copy.within == within or not k) then
-      add(host, list, copy.from, copy.within, depth + 1)
+-- Is one of some arrays one of others: of the same function, or of none?
+local function meet(list, others)
+  for _, a in ipairs(list) do
+    for _, b in ipairs(others) do
+      local is_same = a.within == b.within
+        or not callers.parameter(a.within, a.name) and not callers.parameter(b.within, b.name)
+      if a.name == b.name and is_same then return true end
     end
-  end
-  if k then
-    for other, caller in given(host, within, k) do add(host, list, other, caller, depth + 1) end
-  end
-end
-
--- Is what a store writes to one of some arrays, by its own name or by that which a call gives its
--- function?
-local function is_of(host, store, arrays, depth)
-  local k = callers.parameter(store.within, store.name)
-  for _, one in ipairs(arrays) do
-    local is_same = one.within == store.within
-      or not k and not callers.parameter(one.within, one.name)
-    if one.name == store.name and is_same then return true end
-  end
-  if not k or depth > MOST_DEPTH then return false end
-  for name, within in given(host, store.within, k) do
-    if is_of(host, { name = name, within = within }, arrays, depth + 1) then return true end
   end
   return false
 end
@@ -249,13 +235,13 @@ end
 ---@param within? HostFunction that the launch is in
 ---@return { low: number, high: number, fill: string, place: string }?
 function M.of(host, text, within)
-  local name, arrays = array_of(host, text), {}
+  local name = array_of(host, text)
   if not name then return nil end
-  add(host, arrays, name, within, 1)
+  local arrays = add(host, {}, { name = name, within = within }, true, 1)
   local found = { low = math.huge, high = -math.huge }
   for _, store in ipairs(host.stores) do
     local low, high
-    if is_of(host, store, arrays, 1) then low, high = range_of(host, store) end
+    if meet(add(host, {}, store, false, 1), arrays) then low, high = range_of(host, store) end
     if low then
       found.low, found.high = math.min(found.low, low), math.max(found.high, high)
       found.place = found.place or store.place

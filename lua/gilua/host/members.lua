@@ -30,19 +30,16 @@ function M.statement_at(code, line)
   end
 end
 
---- The last name of a type, which a struct may have: `const ns::vec<float> *` is vec's.
----@param t userdata tokens
----@param from integer
----@param to integer
----@return string? name
-function M.last_name(t, from, to)
-  local name, i = nil, from
-  while i <= to do
-    if t:kind(i) == "name" and not QUALIFIERS[t[i]] then name = t[i] end
-    local angle = t[i] == "<" and csource.angle_end(t, i)
-    i = angle and angle + 1 or csource.past(t, i)
+--- The last name of a type, which a struct may have: `const ns::vec<float> *` is vec's; "" where it
+--- has none.
+---@param type string
+---@return string
+function M.last_name(type)
+  local last = ""
+  for name in type:gsub("%b<>", " "):gmatch "[%a_][%w_]*" do
+    if not QUALIFIERS[name] then last = name end
   end
-  return name
+  return last
 end
 
 local add_members
@@ -60,8 +57,7 @@ end
 local function add(self, code, d, own, depth)
   if d.static or d["function"] then return true end
   if d.reference or d.rows or code.t[d.token + 1] == ":" then return false end -- bits
-  local t <close> = csource.tokens(d.type)
-  local type = M.last_name(t, 1, #t) or ""
+  local type = M.last_name(d.type)
   local inner = d.pointer == 0 and (own or self.host:struct(type))
   if inner then
     return #d.extents == 0 and add_inner(self, d.name .. ".", inner, depth)

@@ -110,9 +110,8 @@ end
 function M.struct(self, name)
   for _ = 1, MOST_NAMES do
     if self.structs[name] then return self.structs[name] end
-    local t <close> = csource.tokens(self.types[name] or "")
-    local other = members.last_name(t, 1, #t)
-    if not other or other == name then return nil end
+    local other = members.last_name(self.types[name] or "")
+    if other == "" or other == name then return nil end
     name = other
   end
 end
@@ -151,17 +150,6 @@ local function struct_bytes(self, fields, alignment)
   return (bytes + largest - 1) // largest * largest
 end
 
--- The words of a type without qualifiers and namespaces; nil where it has more than words.
-local function type_words(t)
-  local words = {}
-  for i = 1, #t do
-    if t:kind(i) == "name" and t[i + 1] ~= "::" then
-      if not QUALIFIERS[t[i]] then words[#words + 1] = t[i] end
-    elseif t:kind(i) ~= "name" and t[i] ~= "::" then return nil end
-  end
-  return words
-end
-
 local function named_size(self, name)
   local named = self.definitions[name] or self.types[name]
   if named then return self:size_of(named) end
@@ -174,14 +162,14 @@ end
 ---@param type string
 ---@return integer?
 function M.size_of(self, type)
-  local t <close> = csource.tokens(type)
-  if #t > 1 and t[#t] == "*" then return 8 end
-  local words = type_words(t) or {}
-  local name = words[#words]
-  if not name then return nil end
-  for _, word in ipairs(words) do
+  local name
+  if type:find "%S%s*%*%s*$" then return 8 end
+  if type:find "[^%w_%s:]" then return nil end
+  for word in type:gsub("[%w_]+%s*::", ""):gmatch "%S+" do
     if word == "long" or word == "short" then return word == "long" and 8 or 2 end
+    name = QUALIFIERS[word] and name or word
   end
+  if not name then return nil end
   if SIZES[name] then return SIZES[name] end
   if self.sizes[name] == nil then
     self.sizes[name] = false -- one that holds itself has no size

@@ -129,8 +129,8 @@ end
 -- The name of the type that stands before the first `*` of a parameter, or before the parameter:
 -- without the underscores that those of CUDA begin with.
 local function plain_type(p)
-  local t <close> = csource.tokens(p.text)
-  return (members.last_name(t, 1, (t:find(1, "*") or #t) - 1) or ""):gsub("^__", "")
+  local before = p.text:match "^(.-)%*" or p.text:match "^(.-)[%w_]*%s*$"
+  return (members.last_name(before):gsub("^__", ""))
 end
 
 local function struct_of(c, p, i)

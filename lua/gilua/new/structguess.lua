@@ -218,8 +218,7 @@ end
 ---@param v { name: string, type: string } of hostcode:constants
 ---@return MemberGuess?
 function M.variable(c, v)
-  local t <close> = csource.tokens(v.type)
-  local m, of = layout.variable(c.read, c.options, v.name, members.last_name(t, 1, #t) or "")
+  local m, of = layout.variable(c.read, c.options, v.name, members.last_name(v.type))
   if not m then return nil end
   local row = { name = v.name, notes = {}, count = tostring(m.each * m.width) }
   if m.pointer then
