@@ -51,43 +51,6 @@ static int behind(const Tree *t, int i) {
     return t->match[i] >= 0 ? t->match[i] + 1 : i + 1;
 }
 
-/* ---- brackets ---- */
-
-static bool bracket_error(Parser *p, int open, int close) {
-    Tree *t = p->t;
-    char a = open >= 0 ? t->src[t->tok[open].start] : 0;
-    if (close >= t->n_tok - 1)
-        return gi_fail(p->err, "format", "line %d: this '%c' is never closed", tok_line(t, open),
-                       a);
-    char b = t->src[t->tok[close].start];
-    if (open < 0)
-        return gi_fail(p->err, "format", "line %d: this '%c' closes nothing", tok_line(t, close),
-                       b);
-    return gi_fail(p->err, "format", "line %d: this '%c' closes the '%c' of line %d",
-                   tok_line(t, close), b, a, tok_line(t, open));
-}
-
-static bool match_brackets(Parser *p) {
-    Tree *t = p->t;
-    t->match = gi_alloc((size_t)t->n_tok * sizeof(int));
-    int *stack = gi_alloc((size_t)t->n_tok * sizeof(int)), n = 0;
-    bool fine = true;
-    for (int i = 0; i < t->n_tok && fine; i++) {
-        t->match[i] = -1;
-        if (t->tok[i].kind != TOK_PUNCT) continue;
-        char c = t->src[t->tok[i].start];
-        if (c == '(' || c == '{' || c == '[') stack[n++] = i;
-        if (c != ')' && c != '}' && c != ']') continue;
-        char open = n ? t->src[t->tok[stack[n - 1]].start] : 0;
-        fine = open == (c == ')' ? '(' : c == '}' ? '{' : '[');
-        if (!fine) bracket_error(p, n ? stack[n - 1] : -1, i);
-        else t->match[i] = stack[--n], t->match[t->match[i]] = i;
-    }
-    if (fine && n) fine = bracket_error(p, stack[n - 1], t->n_tok - 1);
-    free(stack);
-    return fine;
-}
-
 /* ---- nodes ---- */
 
 static int open_node(Parser *p, NodeKind kind, int parent, int first) {
@@ -493,8 +456,7 @@ static int parse_items(Parser *p, int at, int to, int parent) {
 
 bool tree_blocks(Tree *t, gi_err *err) {
     Parser p = {.t = t, .err = err};
-    if (!match_brackets(&p)) return false;
-    tree_read_words(t);
+    if (!tree_read_words(t, err)) return false;
     int file = open_node(&p, NODE_FILE, -1, 0);
     if (parse_items(&p, 0, t->n_tok - 1, file) < 0) return false;
     close_node(&p, file, t->n_tok);

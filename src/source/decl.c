@@ -1,9 +1,8 @@
 /* decl.c - is this stretch of code tokens a declaration, and which names does it declare?
 **
 ** The reader of declarations (declare.c) reads the tree's own tokens: no directives, of a group that
-** does not stand alone one branch. Added here is what conditional compilation and macros ask for: a
-** macro before a type (`SHARED float x[4]`), and the names that were declared before. A wrong guess
-** costs nothing but a rule: the text stays as it is.
+** does not stand alone one branch. Added here are macros before a type (`SHARED float x[4]`). A wrong
+** guess costs nothing but a rule: the text stays as it is.
 */
 #include "source/tree.h"
 
@@ -23,23 +22,22 @@ Reader tree_reader(const Tree *t, int last) {
     return (Reader){.s = t->source, .stop = last - 1};
 }
 
-void tree_read_words(Tree *t) {
+bool tree_read_words(Tree *t, gi_err *err) {
     SourceTokens tokens = {.n = t->n_tok - 1, .cap = t->n_tok};
     tokens.v = gi_alloc((size_t)t->n_tok * sizeof *tokens.v);
+    t->match = gi_alloc((size_t)t->n_tok * sizeof(int));
     for (int i = 0; i < tokens.n; i++)
         tokens.v[i] = (SourceToken){.kind = t->tok[i].kind, .start = t->tok[i].start,
-                                    .end = t->tok[i].end, .match = t->match[i]};
+                                    .end = t->tok[i].end, .match = -1};
+    int alone = source_match_brackets(t->src, &tokens);
+    for (int i = 0; i < t->n_tok; i++) t->match[i] = i < tokens.n ? tokens.v[i].match : -1;
     t->source = gi_alloc(sizeof *t->source);
     source_of_tokens(t->src, tokens, t->source);
-}
-
-/* The newest declaration of a name in what is being read: a node has no end before it is closed.
-** A variable of that name in a function before this one, or in a class, is none. */
-static bool known_variable(const Tree *t, int name) {
-    int *i = &t->last_decl[name]; /* forgets those of closed nodes, which stay closed */
-    while (*i >= 0 && t->node[t->decl[*i].scope].end) *i = t->older_decl[*i];
-    DeclKind kind = *i >= 0 ? t->decl[*i].kind : DECL_TYPE;
-    return kind == DECL_VARIABLE || kind == DECL_PARAMETER;
+    if (alone < 0) return true;
+    char c = t->src[t->tok[alone].start];
+    bool opens = c == '(' || c == '[' || c == '{';
+    return gi_fail(err, "format", "line %d: this '%c' %s", tok_line(t, alone), c,
+                   opens ? "is never closed" : "closes nothing");
 }
 
 /* Does the word at i begin a type where another name stands before it? */
@@ -61,10 +59,7 @@ bool tree_is_declaration(const Tree *t, int first, int last) {
     Reader r = tree_reader(t, last);
     first = past_attributes(&r, first);
     if (first >= last) return false;
-    if (tok_in(t, first, begin_words)) return true;
-    if (!is_declaration(&r, past_macros(&r, first))) return false;
-    bool product = tok_is(t, first + 1, "*") || tok_is(t, first + 1, "&");
-    return !product || !known_variable(t, t->tok[first].name);
+    return tok_in(t, first, begin_words) || is_declaration(&r, past_macros(&r, first));
 }
 
 /* ---- declaring ---- */

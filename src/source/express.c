@@ -67,11 +67,31 @@ int closing_angle(const Reader *r, int open) {
     return -1;
 }
 
-/* Those up to the bracket at `close`, with commas, adopted by node; false: not understood. */
+/* Behind an item that is not understood: its node, up to the ',' or to `close`. */
+static int unknown_item(Reader *r, int first, int close, int n_node, int n_decl) {
+    unread(r, n_node, n_decl);
+    for (r->at = first; r->at < close && !here(r, ",");)
+        r->at = match_of(r, r->at) > r->at ? past(r, r->at) : r->at + 1;
+    int node = node_new(r, SRC_UNKNOWN, first, r->at > first ? r->at - 1 : first);
+    not_known(r, node, r->why, r->why_at);
+    r->why = NULL;
+    return r->at > first ? node : -1;
+}
+
+/* Those up to the bracket at `close`, with commas, adopted by node; false: not understood. A launch
+** is one whatever its items are. */
 static bool read_items(Reader *r, int node, int close, SourceRole role) {
+    bool launches = r->s->node[node].kind == SRC_LAUNCH;
     if (close < 0 || close > r->stop) return fail(r, "a bracket without its partner") >= 0;
     while (r->at < close) {
+        int n_node = r->s->n_node, n_decl = r->s->n_decl, first = r->at, depth = r->depth;
         int item = here(r, "{") ? read_list(r) : read_assign(r);
+        bool ends = r->at == close || here(r, ",");
+        if (launches && (item < 0 || !ends)) {
+            if (item >= 0) fail(r, "an expression that does not end");
+            r->depth = depth;
+            item = unknown_item(r, first, close, n_node, n_decl);
+        }
         if (item < 0) return false;
         adopt(r, node, item, role);
         if (r->at < close && !here(r, ",")) return fail(r, "no ',' between two arguments") >= 0;

@@ -64,11 +64,6 @@ static void index_constructors(Tree *t) {
 }
 
 void tree_index_decls(Tree *t) {
-    for (int i = 0; i < t->names.n; i++) t->last_decl[i] = -1; /* decl.c has shortened chains */
-    for (int i = 0; i < t->n_decl; i++) {
-        t->older_decl[i] = t->last_decl[t->decl[i].name];
-        t->last_decl[t->decl[i].name] = i;
-    }
     index_scopes(t);
     index_constructors(t);
     t->n_newest = 16;

@@ -48,6 +48,8 @@ bool source_stopped(gi_err *err); /* true: *raised is not 0, and err says so; er
 /* The tokens of text[from, to), whose byte `from` stands on `line`. A directive is one token only
 ** where `from` begins a line: what is within one is read by beginning behind its '#'. */
 void source_tokens(const char *text, int from, int to, int line, SourceTokens *out);
+/* Pairs the brackets; all `match` are -1 before. The first without a partner, or -1. */
+int source_match_brackets(const char *text, SourceTokens *t);
 void source_tokens_free(SourceTokens *t);
 
 /* ---- the tree ---- */

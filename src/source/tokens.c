@@ -45,9 +45,21 @@ static void match_bracket(SourceTokens *t, int i, const char *text, Open *open) 
     }
 }
 
+int source_match_brackets(const char *text, SourceTokens *t) {
+    Open open = {.innermost = -1};
+    for (int i = 0; i < t->n; i++)
+        if (t->v[i].kind == TOK_PUNCT) match_bracket(t, i, text, &open);
+    while (open.innermost >= 0) pop(t, text, &open);
+    for (int i = 0; i < t->n; i++) {
+        char c = text[t->v[i].start];
+        bool bracket = bracket_kind(opening, c) >= 0 || bracket_kind(closing, c) >= 0;
+        if (t->v[i].kind == TOK_PUNCT && bracket && t->v[i].match < 0) return i;
+    }
+    return -1;
+}
+
 void source_tokens(const char *text, int from, int to, int line, SourceTokens *out) {
     Lexer l = {.src = text, .at = from, .to = to, .tolerant = true};
-    Open open = {.innermost = -1};
     Token token;
     *out = (SourceTokens){0};
     l.fresh = from == 0 || text[from - 1] == '\n';
@@ -55,9 +67,8 @@ void source_tokens(const char *text, int from, int to, int line, SourceTokens *o
         for (; at < token.start; at++) line += text[at] == '\n';
         gi_grow(out->v, out->n, out->cap);
         out->v[out->n++] = (SourceToken){token.kind, token.start, token.end, line, -1};
-        if (token.kind == TOK_PUNCT) match_bracket(out, out->n - 1, text, &open);
     }
-    while (open.innermost >= 0) pop(out, text, &open);
+    source_match_brackets(text, out);
 }
 
 void source_tokens_free(SourceTokens *t) {

@@ -159,13 +159,13 @@ MacroForm tree_macro_form(const Tree *t, int name);
 /* Are tokens [first, last) `M;` or `M(x);` of a macro, with or without the ';'? */
 bool tree_is_macro_call(const Tree *t, int first, int last);
 
-/* block.c: fills match, past_angle and node. */
+/* block.c: fills match, source and node. */
 bool tree_blocks(Tree *t, gi_err *err);
 /* decl.c. Types of numbers, NULL-ended: */
 extern const char *const tree_arithmetic_words[];
-/* The tokens as the reader has them (reader.h), once their brackets are matched; one that reads
-** those before `last`. */
-void tree_read_words(Tree *t);
+/* Fills match and source; false where a bracket has no partner. A reader (reader.h) of the tokens
+** before `last`. */
+bool tree_read_words(Tree *t, gi_err *err);
 struct Reader tree_reader(const Tree *t, int last);
 /* The declarations in tokens [first, last), into scope. */
 bool tree_is_declaration(const Tree *t, int first, int last);

@@ -229,7 +229,7 @@ static void check_kernels(void) {
 
 static void check_errors(void) {
     refused("int a;\n__global__ void k() {\n", NULL, "k.cu, line 2: this '{' is never closed");
-    refused("int f(}\n", NULL, "k.cu, line 1: this '}' closes the '(' of line 1");
+    refused("int f(}\n", NULL, "k.cu, line 1: this '(' is never closed");
     refused("\n}\n", NULL, "k.cu, line 2: this '}' closes nothing");
     refused("char *s = \"abc\n;", NULL, "k.cu, line 1: a literal that begins here has no end");
     refused("int a; /* b", NULL, "k.cu, line 1: a comment that begins here has no end");

@@ -207,7 +207,8 @@ local function add(host, list, one, with_copies, depth)
   end
   for _, call in ipairs(k and host.calls[one.within.name] or {}) do
     local name = call.args[k] and array_of(host, call.args[k])
-    if name then add(host, list, { name = name, within = call.within }, with_copies, depth + 1) end
+    local other = name and { name = name, within = call.within }
+    if other then add(host, list, other, with_copies, depth + 1) end
   end
   return list
 end

@@ -38,6 +38,7 @@ end
 local function by_brackets(code, m)
   local t, kernel, template = code.t, code_of.called(code, m.kernel)
   local at = m.kernel.last + 1
+  for _, piece in ipairs(m.how) do kernel = piece.kind ~= "unknown" and kernel or nil end
   return kernel and { t = t, at = at, line = t:line(at), kernel = kernel, name = m.kernel.token,
     template = template, grid = range_of(m.how[1]), block = range_of(m.how[2]),
     shared = range_of(m.how[3]), args = code_of.texts(code, m.args), open = t:match(m.last),
@@ -139,8 +140,8 @@ function M.own(code)
   if code.sites then return code.sites end
   local t, list, is_read = code.t, {}, {}
   for _, m in ipairs(code_of.found(code, "$kernel<<<$$how>>>($$args)")) do
-    list[#list + 1] = by_brackets(code, m)
-    is_read[m.kernel.last + 1] = true
+    local site = by_brackets(code, m)
+    list[#list + 1], is_read[m.kernel.last + 1] = site, site ~= nil
   end
   for _, call in ipairs(code.calls) do
     local name = code_of.called(code, call.f)
