@@ -194,9 +194,7 @@ end
 
 function read_code(self, code)
   rounds.read(code)
-  memory.read_lambdas(self, code)
-  memory.read_swaps(self, code)
-  memory.read_bindings(self, code)
+  memory.read(self, code)
   callers.read_call(self, code)
   for _, one in ipairs(happenings(code)) do
     one.read(self, code, one.what, callers.around(code, one.at))

@@ -28,19 +28,13 @@ local DRAWS = 96 -- at random; those before are where usual remainders end
 -- Words
 
 local COPIES = csource.set "cudaMemcpy cudaMemcpyAsync cudaMemcpyToSymbol"
-local OF_VECTOR = csource.set "data get begin" -- what gives where the elements are
-local INTO = csource.set "cast index binary unary" -- what leads to an array by its first part
 
 -- The array that a text is a pointer to: `&h[0]`, `h.data()`, `(float4 *)h`, `h + n`; nil where it
 -- is a struct's member, or of a call.
 local function array_of(self, text)
-  local node = code_of.tree(self, text).tree
-  while node and node.kind ~= "name" do
-    local is_call = node.kind == "call" and OF_VECTOR[pointers.called(node) or ""]
-    if is_call then node = node.callee.a or node.args[1] -- h.begin(), std::begin(h)
-    else node = INTO[node.kind] and node.a end
-  end
-  return node and node.text:match "[%w_]+$"
+  local one = code_of.tree(self, text)
+  local path = pointers.leads(self, one, one.tree, { paths = {}, calls = {} }).paths[1]
+  return path and path:gsub("%b[]", ""):match "^[%w_]+$"
 end
 
 -- Notes a value that an element of an array gets, where something is called in it; index: the text
@@ -191,8 +185,8 @@ end
 --------------------------------------------------------------------------------------------------
 -- Of an array
 
--- Adds an array of a function to a list, what it is where the function is called, and what is copied
--- to it where that counts.
+-- Adds an array of a function to a list, what it is where the function is called, and what is
+-- copied to it where that counts.
 local function add(host, list, one, with_copies, depth)
   for _, other in ipairs(list) do
     if other.name == one.name and other.within == one.within then return list end

@@ -66,10 +66,8 @@ local function exchange(self, a, b, body)
   end
 end
 
---- Reads `t = a; a = b; b = t;`, which moves nothing into one.
----@param self HostCode
----@param code HostText
-function M.read_swaps(self, code)
+-- Reads `t = a; a = b; b = t;`, which moves nothing into one.
+local function read_swaps(self, code)
   local list, begun = {}, {} -- what is moved from one name to another; by its first token
   local function note(one, at, to, from)
     list[#list + 1] = { first = one.first, last = one.last, at = at, to = to, from = from }
@@ -181,10 +179,8 @@ function M.name_parameters(self, name, params)
   self.callable[name] = true
 end
 
---- Reads the lambdas that names are declared as: `go = [p = pool](float *y) {`.
----@param self HostCode
----@param code HostText
-function M.read_lambdas(self, code)
+-- Reads the lambdas that names are declared as: `go = [p = pool](float *y) {`.
+local function read_lambdas(self, code)
   local t = code.t
   for _, d in ipairs(code_of.declarations(code)) do
     local open = d.init_form == "=" and t[d.init_at + 1] == "[" and d.init_at + 1
@@ -202,11 +198,9 @@ function M.read_lambdas(self, code)
   end
 end
 
---- Reads `auto [a, b] = value;`: each name is given its own item, where the value has one for each;
---- `for (auto [a, b] : list)`: any of what is in it.
----@param self HostCode
----@param code HostText
-function M.read_bindings(self, code)
+-- Reads `auto [a, b] = value;`: each name is given its own item, where the value has one for each;
+-- `for (auto [a, b] : list)`: any of what is in it.
+local function read_bindings(self, code)
   local t, one, items, n = code.t, nil, nil, nil
   for _, d in ipairs(code_of.declarations(code)) do
     local close = d.bound and t:find(d.token, "]")
@@ -223,6 +217,15 @@ function M.read_bindings(self, code)
       give(self, d.name, item and code_of.part(one, item) or one.text, body)
     end
   end
+end
+
+--- Reads what is asked for before the words of a text are gone through.
+---@param self HostCode
+---@param code HostText
+function M.read(self, code)
+  read_lambdas(self, code)
+  read_swaps(self, code)
+  read_bindings(self, code)
 end
 
 -- May a function change the object that it is given for a parameter: one of a struct of the files,

@@ -12,6 +12,7 @@ local expression = require "gilua.source.expression"
 local M = {}
 
 local ELEMENTS = { front = "0", back = "back", first = "0", second = "1" }
+local OF_OWNER = csource.set "data get begin" -- functions that give where the elements are
 local COMPARES = csource.set "== != < > <= >= && ||"
 local DEREFERENCES = csource.set "* & ++ --"
 
@@ -54,7 +55,8 @@ function M.path(self, one, node)
     local of = M.path(self, one, node.args[1])
     return template:find "^[%w_]+$" and element(of, template) or of
   end
-  owner = node.callee.a and M.path(self, one, node.callee.a)
+  owner = M.path(self, one, node.callee.a)
+  if OF_OWNER[name] then return owner or M.path(self, one, node.args[1]) end -- std::begin(v)
   local index = name == "at" and node.args[1] and code_of.part(one, node.args[1]) or ELEMENTS[name]
   return index and element(owner, index)
 end
