@@ -57,8 +57,10 @@ local function kind_of_type(type)
   return word == "dim3" and word or WHOLE[word] and "whole" or nil
 end
 
--- What a declaration makes of its name: "dim3", "whole" or "other".
-local function declared_kind(d)
+--- What a declaration makes of its name: "dim3", "whole" or "other".
+---@param d table of source:declarations
+---@return string
+function M.declared_type(d)
   local init = d.type == "auto" and d.init
   if init and init.kind == "list" and #init.items == 1 then init = init.items[1] end
   local makes = init and init.kind == "call" and init.callee.text
@@ -85,7 +87,7 @@ local function declared(code, name, at)
   if #macros == 1 and macros[1]:find "^%d+$" then return "whole" end
   local found
   for _, d in ipairs(declarations(code, name, at)) do
-    local kind = declared_kind(d)
+    local kind = M.declared_type(d)
     if found and found ~= kind then return nil end
     found = kind
   end
