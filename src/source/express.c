@@ -67,15 +67,16 @@ int closing_angle(const Reader *r, int open) {
     return -1;
 }
 
-/* Behind an item that is not understood: its node, up to the ',' or to `close`. */
+/* An item that is not understood, up to the ',' or to `close`, and behind it: its node, or -1. */
 static int unknown_item(Reader *r, int first, int close, int n_node, int n_decl) {
     unread(r, n_node, n_decl);
     for (r->at = first; r->at < close && !here(r, ",");)
         r->at = match_of(r, r->at) > r->at ? past(r, r->at) : r->at + 1;
-    int node = node_new(r, SRC_UNKNOWN, first, r->at > first ? r->at - 1 : first);
+    if (r->at == first) return -1; /* none: `(,)` */
+    int node = node_new(r, SRC_UNKNOWN, first, r->at - 1);
     not_known(r, node, r->why, r->why_at);
     r->why = NULL;
-    return r->at > first ? node : -1;
+    return node;
 }
 
 /* Those up to the bracket at `close`, with commas, adopted by node; false: not understood. A launch
