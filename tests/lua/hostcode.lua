@@ -22,6 +22,7 @@ tap.case("numbers", function()
   tap.is(value("", "1.0 / 0.0"), nil, "nor has what is beyond numbers")
   tap.is(value("", "atoi(argv[1])"), nil, "nor what is known at run time")
   tap.is(value("", "unknown"), nil, "nor an unknown name")
+  tap.is(value("int \195\169 = 3;", "2 * \195\169"), 6, "a name in other letters")
 end)
 
 tap.case("constants and macros", function()

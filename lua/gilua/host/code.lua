@@ -165,7 +165,7 @@ end
 function M.names(one)
   local list = {}
   expression.walk(one.tree, function(node)
-    if node.kind == "name" then list[#list + 1] = node.text:match "[%w_]+$" end
+    if node.kind == "name" then list[#list + 1] = node.text:match "[^:%s]+$" end
   end)
   return list
 end

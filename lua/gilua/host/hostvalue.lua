@@ -162,7 +162,7 @@ local VALUES = { -- by the kind of a node
     if node.text == "sizeof" then return size_of(x, node) end
     return node.literal == "number" and C.number(node.text) or nil
   end,
-  name = function(x, node) return x.names(node.text:match "[%w_]+$") end,
+  name = function(x, node) return x.names(node.text:match "[^:%s]+$") end,
   member = function(x, node)
     local of = compute(x, node.a)
     if type(of) == "table" then return of[node.name] end

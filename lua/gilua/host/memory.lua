@@ -245,7 +245,7 @@ local function read_passed(self, one, args, body)
     local path = args[k] and (is_place or takes_object(self, one, param))
       and path_of(self, args[k])
     if path then
-      add(self.placed, path:match "^[%w_]+",
+      add(self.placed, path:match "^[^.%[]*",
         { path = path, body = body, name = param.name, by = one })
       for j, text in ipairs(args) do
         local origin = { text = text, body = body, held = true, by = one, param = param.name }
@@ -293,7 +293,7 @@ function M.read_call(self, code, call, name, args, body)
     give(self, path, from, body)
   end
   for _, text in ipairs(owner and args or {}) do
-    add(self.held, owner:match "^[%w_]+", { text = text, body = body, held = true })
+    add(self.held, owner:match "^[^.%[]*", { text = text, body = body, held = true })
   end
   for _, one in ipairs(self.bodies[name] or {}) do read_passed(self, one, args, body) end
   if not self.bodies[name] and not name:find "^cuda" and not owner then

@@ -22,7 +22,7 @@ local DEREFERENCES = csource.set "* & ++ --"
 ---@return string? template
 function M.called(call)
   local f = call.callee
-  if f.kind == "name" then return f.text:match "[%w_]+$", f.template end
+  if f.kind == "name" then return f.text:match "[^:%s]+$", f.template end
   return f.kind == "member" and f.name or nil
 end
 
@@ -38,7 +38,7 @@ end
 function M.path(self, one, node)
   if not node then return nil end
   local kind, owner = node.kind, node.a and M.path(self, one, node.a)
-  if kind == "name" then return node.text:match "[%w_]+$" end
+  if kind == "name" then return node.text:match "[^:%s]+$" end
   if kind == "member" then
     if ELEMENTS[node.name] then return element(owner, ELEMENTS[node.name]) end
     local name = self.shares[node.name] or node.name

@@ -36,7 +36,7 @@ end
 -- Is a path a pointer by its declaration, or by what it is given? is_sure: an element or a member
 -- that nothing declares is none.
 local function is_pointer(self, path, depth, is_sure)
-  local head, last = path:match "^[%w_]*", path:gsub("%b[]", ""):match "[%w_]*$"
+  local head, last = path:match "^[^.%[]*", path:gsub("%b[]", ""):match "[%w_]*$"
   if self.allocated[head] or self.pointees[last] or not is_sure and path:find "[.%[]" then
     return true
   end
@@ -117,7 +117,7 @@ local function follow_given(self, path, body, search, depth, of_any)
   if any ~= path then
     follow_all(self, of_function(self.origins[any], body, of_any), search, depth)
   end
-  for _, p in ipairs(depth < MOST_DEPTH and self.placed[path:match "^[%w_]*"] or {}) do
+  for _, p in ipairs(depth < MOST_DEPTH and self.placed[path:match "^[^.%[]*"] or {}) do
     if p.body == body and path:sub(1, #p.path) == p.path then
       follow_given(self, p.name .. path:sub(#p.path + 1), p.by, search, depth + 1)
       for _, one in ipairs(of_function(self.held[p.name], p.by)) do
@@ -167,7 +167,7 @@ end
 -- Follows what the holder of a path has: another holder of which it is a copy (`T t = s;`), what it
 -- points to, what was put into it.
 local function follow_holder(self, path, body, search, depth)
-  local head, rest = path:match "^([%w_]+)(.*)$"
+  local head, rest = path:match "^([^.%[]*)(.*)$"
   local given = of_function(self.origins[head], body, true)[1]
   given = rest ~= "" and given and not given.held and given
   local other = given and path_within(self, given.text, rest)

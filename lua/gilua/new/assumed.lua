@@ -46,9 +46,9 @@ end
 function add(host, text, found, depth)
   local any = false
   local function visit(node)
-    local name = node.kind == "name" and node.text:match "[%w_]+$" or node.name
+    local name = node.kind == "name" and node.text:match "[^:%s]+$" or node.name
     local callee = node.kind == "call" and node.callee.text
-    callee = callee and callee:match "[%w_]+$"
+    callee = callee and callee:match "[^:%s]+$"
     if callee and (COMPUTES[callee] or host.SIZES[callee] or host.functions[callee]
         or hostfunction.of(host, callee)) then
       for _, arg in ipairs(node.args) do expression.walk(arg, visit) end

@@ -158,8 +158,8 @@ local function kind_of(code, tree, at)
   if kind == "member" and SIDES[tree.name] and is_repeatable(code, tree) then return "whole" end
   local known = (kind == "name" or kind == "member") and declared(code, tree.name or tree.text, at)
   if known == "whole" or known == "dim3" then return known end
-  local of = kind == "call" and tree.callee.kind == "name" and tree.callee.text:match "[%w_]+$"
-    and returned(code, tree.callee.text:match "[%w_]+$")
+  local of = kind == "call" and tree.callee.kind == "name" and tree.callee.text:match "[^:%s]+$"
+    and returned(code, tree.callee.text:match "[^:%s]+$")
   if of then return of end
   if kind == "cast" then return kind_of_type(tree.type) == "whole" and "whole" or nil end
   return is_repeatable(code, tree) and "either" or nil

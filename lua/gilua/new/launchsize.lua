@@ -135,7 +135,7 @@ function leaves(host, text, found, depth)
   local function visit(node)
     local owner = node.kind == "member" and not node.arrow and node.a.text
     if node.kind == "name" then
-      add_leaves(host, node.text:match "[%w_]+$", found, depth)
+      add_leaves(host, node.text:match "[^:%s]+$", found, depth)
     elseif node.kind == "member" then
       add_leaves(host, owner and texts_of_dim3(host, owner) and owner or node.name, found, depth)
     elseif node.kind == "call" then
