@@ -15,7 +15,16 @@ local M = {}
 
 local MOST_DEPTH = 12 -- pointers made of pointers
 local NOWHERE = csource.set "NULL nullptr"
-local FRESH = csource.set "new create empty zeros ones clone"
+-- What functions that give memory of their own are called; also all whose name has `alloc` in it,
+-- ends with `_like` or begins with `new_`.
+local FRESH = csource.set("new create empty empty_strided zeros ones full clone eye arange "
+  .. "linspace rand randn randint randperm")
+-- Those of them that an object is asked for: `x.new_zeros(n)` is memory other than that of x.
+local FRESH_OF = csource.set "clone new_empty new_zeros new_ones new_full new_empty_strided"
+
+local function gives_fresh(name)
+  return FRESH[name] or name:lower():find "alloc" or name:find "_like$" or name:find "^new_"
+end
 
 ---@class HostRoots names of memory that an argument may lead to
 ---@field classes table<table, true> what it is swapped with
@@ -231,6 +240,7 @@ local function add_call(self, one, call, body, search, depth)
   search.seen[key] = true
   local object, before = call.callee.a, #found
   local owner = object and pointers.path(self, one, object)
+  if object and FRESH_OF[name] then return end
   if owner then return add_path(self, owner, body, search, depth + 1) end
   if object then return follow(self, code_of.part(one, object), body, search, depth + 1) end
   for k, arg in ipairs(call.args) do args[k] = code_of.part(one, arg) end
@@ -240,15 +250,24 @@ local function add_call(self, one, call, body, search, depth)
       follow(self, text, body, search, depth + 1)
     end
   end
-  if known or not name or name:lower():find "alloc" or FRESH[name] then return end
+  if known or not name or gives_fresh(name) then return end
   for _, text in ipairs(args) do
     if may_be_given(self, text, #args) then follow(self, text, body, search, depth + 1) end
   end
   if #found == before then found[#found + 1] = name .. "()" end
 end
 
+-- The items of a list in braces, which is no expression by itself; nil of anything else.
+local function items_of(text)
+  local t <close> = csource.tokens(text)
+  return t[1] == "{" and t:match(1) == #t and csource.parts(t, 2, #t - 1) or nil
+end
+
 -- Adds what an expression leads to. is_sure: it may be a number as well.
 function follow(self, text, body, search, depth, is_sure)
+  local items = items_of(text)
+  for _, item in ipairs(items or {}) do follow(self, item, body, search, depth + 1, is_sure) end
+  if items then return end
   local found, leads, one = search.found, leads_of(self, text)
   local is_new = text:find "^%s*new%f[%W]"
   if not (one.tree or is_new) or depth > MOST_DEPTH then found.unknown = found.unknown or text end
@@ -279,6 +298,51 @@ function M.of(self, text, body)
     found.swapped[class], found.unknown = other.found, found.unknown or other.found.unknown
   end
   return found
+end
+
+-- Is a value a call that gives memory of its own, and nothing else?
+local function is_fresh_call(self, text)
+  local node = code_of.tree(self, text).tree
+  while node and node.kind == "cast" do node = node.a end
+  local name = node and node.kind == "call" and pointers.called(node)
+  if not name or self.bodies[name] or self.lambdas[name] then return false end
+  if node.callee.kind == "member" then return FRESH_OF[name] or false end
+  return gives_fresh(name) and true or false
+end
+
+-- Is a name a variable that a function declares, and that ends with it?
+local function is_local(name, body)
+  for _, d in ipairs(code_of.declarations(body.code)) do
+    if d.name == name and body.first < d.token and d.token < body.last then return not d.static end
+  end
+  return false
+end
+
+-- Does a function itself ask for all the memory that a variable of it ever leads to?
+local function is_own(self, name, body)
+  if not is_local(name, body) then return false end
+  local list = of_function(self.origins[name], body, true)
+  for _, one in ipairs(list) do
+    if one.body ~= body or one.by or not is_fresh_call(self, one.text) then return false end
+  end
+  local is_allocated = false
+  for _, a in ipairs(self.allocations) do
+    is_allocated = is_allocated or a.body == body and a.target == name
+  end
+  return is_allocated or #list > 0
+end
+
+--- Is an argument memory that a function itself asks for, so that none of its callers has it?
+---@param self HostCode
+---@param text string
+---@param body HostFunction
+---@return boolean
+function M.is_own(self, text, body)
+  local roots = M.of(self, text, body)
+  for _, root in ipairs(roots) do
+    if not is_own(self, root, body) then return false end
+  end
+  return #roots > 0 and not roots.unknown and next(roots.classes) == nil
 end
 
 -- Can two elements of an array of pointers be one? `b[0]` and `b[1]` cannot, nor `b[i]` and
