@@ -171,6 +171,8 @@ for how in "plain 0" "exit 5" "_exit 6" "abort 134" "crash 139"; do
   like "it ends: $how: the table is there" "work +1 " "$(cat err)"
 done
 like "the signal is named" "ended by signal 11" "$(cat err)"
+runs "a kernel that waits for what never comes" 1 -- ./ends endless
+like "is told at its line" "endless wait.* warp 0 runs .* looks at .*byte 0.*ends.cu line 19" "$(cat err)"
 runs "what is freed after main is no leak" 0 --check leaks -- ./ends plain
 runs "a child forked too late" 0 -- ./ends fork
 like "is refused, as CUDA does" "child: cudaErrorInitializationError" "$(cat out)"

@@ -1,5 +1,5 @@
--- Pairs of kernels, one wrong and one right, that differ by what stands in BUG() and FIX(): the wrong
--- one is told at its place, of the right one nothing is said. The place is the line with //A.
+-- Pairs of kernels, one wrong and one right, that differ by what stands in BUG() and FIX(): the
+-- wrong one is told at its place, of the right one nothing is said. The place is the line with //A.
 --
 -- All kernels are compiled at once; a text is what follows the kernel's name.
 
@@ -8,12 +8,12 @@ local tap = require "tap"
 local gi = require "gilua"
 
 local HELP = [[
-__device__ unsigned get(const unsigned *p) {
-  unsigned v; asm volatile("ld.relaxed.gpu.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory"); return v; }
+__device__ unsigned get(const unsigned *p) { unsigned v;
+  asm volatile("ld.relaxed.gpu.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory"); return v; }
 __device__ void put(unsigned *p, unsigned v) {
   asm volatile("st.relaxed.gpu.u32 [%0], %1;" :: "l"(p), "r"(v) : "memory"); }
-__device__ unsigned acquire(const unsigned *p) {
-  unsigned v; asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory"); return v; }
+__device__ unsigned acquire(const unsigned *p) { unsigned v;
+  asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory"); return v; }
 __device__ void release(unsigned *p, unsigned v) {
   asm volatile("st.release.gpu.u32 [%0], %1;" :: "l"(p), "r"(v) : "memory"); }
 __device__ void release_cta(unsigned *p, unsigned v) {
@@ -267,7 +267,8 @@ local WAITS = {
     else while (!*(volatile unsigned *)f); //A]], { block = 1024, bug = 300, fix = 64 },
     { "36 blocks have not begun, as the GPU holds 264 of these at a time" } },
   { "a grid's barrier by hand, with too many blocks", BARRIER,
-    { block = 1024, bug = 300, fix = 64 }, { "36 blocks have not begun", "looks at global memory at byte 0 of" } },
+    { block = 1024, bug = 300, fix = 64 },
+    { "36 blocks have not begun", "looks at global memory at byte 0 of" } },
   { "a grid's barrier by hand, that one block leaves out",
     "BUG(if (blockIdx.x == 2) return;)" .. BARRIER, { grid = 4, block = 64 },
     { "1 of 4 blocks has ended", "last written by thread 0 of block (3,0,0)" } },
@@ -362,13 +363,21 @@ local RIGHT = {
 -- one text with all kernels -----------------------------------------------------------------------
 
 local parts = { HELP }
+local HEAD = [[
+#undef BUG
+#undef FIX
+#define BUG(...) %s
+#define FIX(...) %s
+#line 1
+extern "C" __global__ void %s_%s(unsigned *y, unsigned *f) { int t = threadIdx.x; (void)t;
+%s
+}
+]]
 
 local function kernel(name, variant, body)
   local bug = variant == "bug"
-  parts[#parts + 1] = ("#undef BUG\n#undef FIX\n#define BUG(...) %s\n#define FIX(...) %s\n"
-    .. "#line 1\nextern \"C\" __global__ void %s_%s(unsigned *y, unsigned *f) "
-    .. "{ int t = threadIdx.x; (void)t;\n%s\n}\n"):format(bug and "__VA_ARGS__" or "",
-    bug and "" or "__VA_ARGS__", variant, name, body)
+  parts[#parts + 1] = HEAD:format(bug and "__VA_ARGS__" or "", bug and "" or "__VA_ARGS__",
+    variant, name, body)
 end
 
 for letter, list in pairs { R = RACES, W = WAITS, A = ARRAYS } do
@@ -442,7 +451,8 @@ end)
 
 tap.case("an address before an allocation is told by the one that it misses", function()
   local code = assert(gi.compile([[extern "C" __global__ void k(int *a, int *b, int i) {
-  __shared__ int s[4]; s[threadIdx.x] = 1; b[i] = a[0] + s[(int)threadIdx.x + (i > 0 ? -3 : 0)]; }]],
+  __shared__ int s[4]; s[threadIdx.x] = 1;
+  b[i] = a[0] + s[(int)threadIdx.x + (i > 0 ? -3 : 0)]; }]],
     { target = "compute_90" }))
   local two = { dev:buffer(gi.array("i32", 4), { label = "one" }),
     dev:buffer(gi.array("i32", 4), { label = "two" }) }

@@ -359,7 +359,7 @@ tap.case("races of which nothing can come are warnings, unless they are refused"
   else y[0] = 0; //A
 }]], two, "it changes nothing")
   benign("what a compare-and-swap expects", [[
-(int *y) { int old = *y, was; do { was = old; old = atomicCAS(y, was, was + 3); } while (was != old); //A
+(int *y) { int n = *y, o; do { o = n; n = atomicCAS(y, o, o + 3); } while (o != n); //A
 }]], two, "a compare-and-swap expects it")
 end)
 

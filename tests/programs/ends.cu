@@ -15,6 +15,10 @@ __global__ void forever(volatile int *p) {
     for (int i = 1; *p != i; i += 2) {} // it counts, or it would be found out
 }
 
+__global__ void never(volatile int *p) {
+    while (*p == 0) {}
+}
+
 struct Static { // gives its memory back after main
     int *p = nullptr;
     ~Static() {
@@ -60,6 +64,11 @@ int main(int argc, char **argv) {
     if (!strcmp(how, "abort")) abort();
     if (!strcmp(how, "crash")) return *at_end.p; // the host reads device memory
     if (!strcmp(how, "fork")) return child(false);
+    if (!strcmp(how, "endless")) {
+        cudaMemset(at_end.p, 0, 128);
+        never<<<1, 1>>>(at_end.p);
+        return cudaDeviceSynchronize() != cudaErrorLaunchTimeout;
+    }
     if (!strcmp(how, "wait")) {
         printf("waits\n");
         fflush(stdout);
