@@ -270,7 +270,7 @@ DRIVER(cuCtxGetApiVersion, Context *c, unsigned *version) {
     return DRIVE(put((int *)version, VERSION));
 }
 DRIVER(cuCtxSynchronize, void) {
-    return DRIVE(with_context(stream_wait_all()));
+    return DRIVE(with_context(stream_wait_device()));
 }
 DRIVER(cuCtxSetCacheConfig, int config) {
     (void)config;

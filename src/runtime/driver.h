@@ -35,6 +35,10 @@ const char *driver_error_name(int code);
     (driver_ready ? driver_code(call_end(call_begin(__func__) ? (expr) : cudaErrorUnknown))        \
                   : CUDA_ERROR_NOT_INITIALIZED)
 
+/* The same of a call that captured streams may forbid. */
+#define DRIVE_GUARDED(expr)                                                                        \
+    DRIVE(capture_forbids() ? cudaErrorStreamCaptureUnsupported : (expr))
+
 /* A module of what cuModuleLoadData takes: PTX text, a fat binary, or what cuLinkComplete made. */
 CudaError module_of_image(const void *image, Module **out);
 /* The same of a file. */

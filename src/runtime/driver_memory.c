@@ -69,7 +69,7 @@ static CudaError pitched(void **out, size_t *pitch, size_t width, size_t height)
 DRIVER(cuMemAllocPitch_v2, void **out, size_t *pitch, size_t width, size_t height,
        unsigned element) {
     (void)element;
-    return DRIVE(pitched(out, pitch, width, height));
+    return DRIVE_GUARDED(pitched(out, pitch, width, height));
 }
 
 static CudaError range(uint64_t *base, size_t *size, uint64_t address) {
@@ -203,7 +203,7 @@ static CudaError array_create(Texels **out, const ArrayDescriptor *d) {
 }
 
 DRIVER(cuArrayCreate_v2, Texels **out, const ArrayDescriptor *d) {
-    return DRIVE(array_create(out, d));
+    return DRIVE_GUARDED(array_create(out, d));
 }
 
 typedef struct Array3DDescriptor {
@@ -219,7 +219,7 @@ static CudaError array_3d_create(Texels **out, const Array3DDescriptor *d) {
 }
 
 DRIVER(cuArray3DCreate_v2, Texels **out, const Array3DDescriptor *d) {
-    return DRIVE(array_3d_create(out, d));
+    return DRIVE_GUARDED(array_3d_create(out, d));
 }
 
 typedef struct DriverResource {
@@ -284,7 +284,7 @@ static CudaError texture(uint64_t *out, const DriverResource *r, const DriverTex
 
 DRIVER(cuTexObjectCreate, uint64_t *out, const DriverResource *r, const DriverTexture *t,
        const CudaResourceViewDesc *view) {
-    return DRIVE(texture(out, r, t, view));
+    return DRIVE_GUARDED(texture(out, r, t, view));
 }
 
 static CudaError surface(uint64_t *out, const DriverResource *r) {
@@ -295,5 +295,5 @@ static CudaError surface(uint64_t *out, const DriverResource *r) {
 }
 
 DRIVER(cuSurfObjectCreate, uint64_t *out, const DriverResource *r) {
-    return DRIVE(surface(out, r));
+    return DRIVE_GUARDED(surface(out, r));
 }

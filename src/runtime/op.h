@@ -94,6 +94,7 @@ void stream_each(void (*f)(Stream *s, void *user), void *user);
 /* Waits: the host is as late as the stream, what kernels printed is out, faults are known. */
 CudaError stream_wait(Stream *s);
 CudaError stream_wait_all(void);
+CudaError stream_wait_device(void); /* the same; it fails during captures, and spoils them */
 
 /* Why a call that might wait for the device (an allocation, say) is not permitted now: a stream is
 ** captured, and the capture is spoilt by it. GUARDED is CALL for such calls. */

@@ -215,16 +215,16 @@ API(cudaStreamQuery, Stream *s) {
     return CALL(synchronise(s));
 }
 PER_THREAD(cudaStreamQuery);
-static CudaError wait_for_all(void) {
+CudaError stream_wait_device(void) {
     CudaError e = capture_spoil_all();
     return e ? e : stream_wait_all();
 }
 
 API(cudaDeviceSynchronize, void) {
-    return CALL(wait_for_all());
+    return CALL(stream_wait_device());
 }
 API_12(cudaThreadSynchronize, void) {
-    return CALL(wait_for_all());
+    return CALL(stream_wait_device());
 }
 
 static CudaError stream_facts(Stream *handle, unsigned *flags, int *priority,
