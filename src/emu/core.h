@@ -60,10 +60,10 @@ typedef struct InsPlace { /* where a decoded instruction comes from */
 /* What an access means to other threads, for the check of races. */
 enum {
     ORDER_ATOMIC = 1,
-    ORDER_STRONG = 2,   /* volatile, .relaxed, .acquire, .release; all atomics are */
-    ORDER_RELEASE = 4,  /* as if a fence came first */
-    ORDER_ACQUIRE = 8,  /* as if a fence came behind */
-    ORDER_BLOCK = 16,   /* of the block's scope */
+    ORDER_STRONG = 2,  /* volatile, .relaxed, .acquire, .release; all atomics are */
+    ORDER_RELEASE = 4, /* as if a fence came first */
+    ORDER_ACQUIRE = 8, /* as if a fence came behind */
+    ORDER_BLOCK = 16,  /* of the block's scope */
     ORDER_VOLATILE = 32,
     ORDER_TESTED = 64,    /* a volatile load, of what is compared with something */
     ORDER_EXPECTED = 128, /* a load of what a compare-and-swap at the same address expects */
@@ -310,7 +310,7 @@ struct Emu {
     uint64_t error_texts;           /* nested.c; 0: none yet */
     uint64_t heap_limit, heap_used; /* bytes: library.c */
     uint64_t heap_moves;
-    uint64_t heap_objects, heap_bytes; /* live now, without what the heap takes for itself */
+    uint64_t heap_objects, heap_bytes;   /* live now, without what the heap takes for itself */
     uint64_t memory_limit, memory_taken; /* bytes; 0: no limit */
     Window *window; /* HOST_IDS of them */
     int *met;       /* cost model: rows that the last launch touched */
@@ -404,7 +404,7 @@ typedef struct WarpStore {
     Copies *copies; /* NULL: none was ever asked for */
 } WarpStore;
 
-typedef struct Quiet { /* endless.c: turns of a warp in which nobody changed memory */
+typedef struct Quiet {     /* endless.c: turns of a warp in which nobody changed memory */
     uint64_t changes;      /* Machine.changes, since when it is so */
     uint64_t turns, state; /* state: after one of them, with pc and active */
     int pc;
@@ -667,8 +667,8 @@ void alloc_define(Emu *e, Alloc *a, uint64_t at, bool is_defined);
 bool alloc_pads(const Alloc *a, uint64_t at);
 /* The first bytes from `from` to `end` that are undefined, and no padding; false: none. */
 bool alloc_undefined(const Emu *e, uint64_t from, uint64_t end, EmuUndefined *out);
-/* Host bytes of one lane's atomic access, checked; NULL after a fault: Machine.ended says whether to
-** stop. Not for local memory. The caller has mem_look_at look at it before it writes. */
+/* Host bytes of one lane's atomic access, checked; NULL after a fault: Machine.ended says whether
+** to stop. Not for local memory. The caller has mem_look_at look at it before it writes. */
 uint8_t *mem_atomic(Access *a);
 /* Has the checks look at an access to those bytes, of which `value` will be written (NULL: it
 ** reads); false where the launch ends. */

@@ -66,27 +66,27 @@ const char *const *emu_model_fields(void);
 
 typedef enum EmuStatus {
     EMU_OK,
-    EMU_LAUNCH_ERROR,    /* bad launch, trap, stack overflow, texture misuse, divergent barrier … */
+    EMU_LAUNCH_ERROR, /* bad launch, trap, stack overflow, texture misuse, divergent barrier … */
     EMU_ILLEGAL_ADDRESS,
     EMU_MISALIGNED,
-    EMU_TIMEOUT,         /* the instruction budget ran out, or all wait for what can never come */
+    EMU_TIMEOUT, /* the instruction budget ran out, or all wait for what can never come */
     EMU_RACE,
     EMU_OUT_OF_MEMORY,
-    EMU_ABORTED          /* the launch's interrupt flag was raised */
+    EMU_ABORTED /* the launch's interrupt flag was raised */
 } EmuStatus;
 
 const char *emu_status_name(EmuStatus s); /* the names of the design's status list */
 
 /* What a kernel does that is no fault, though hardware or the next launch may make it one. */
 typedef enum EmuWarning {
-    EMU_WARN_UNINITIALISED, /* a read of bytes that nobody wrote */
-    EMU_WARN_SHUFFLE,       /* a shuffle from a lane that is not in the mask, or not there */
-    EMU_WARN_LEFT,          /* lanes ended while a warp operation or a barrier waited */
-    EMU_WARN_BENIGN_RACE,   /* a race of which nothing can come */
-    EMU_WARN_LOCAL_OVERRUN, /* an access meant for a local array, beside it */
+    EMU_WARN_UNINITIALISED,  /* a read of bytes that nobody wrote */
+    EMU_WARN_SHUFFLE,        /* a shuffle from a lane that is not in the mask, or not there */
+    EMU_WARN_LEFT,           /* lanes ended while a warp operation or a barrier waited */
+    EMU_WARN_BENIGN_RACE,    /* a race of which nothing can come */
+    EMU_WARN_LOCAL_OVERRUN,  /* an access meant for a local array, beside it */
     EMU_WARN_SHARED_OVERRUN, /* … for a shared one */
-    EMU_WARN_BARRIERS,      /* warps of a block meet at different __syncthreads() */
-    EMU_WARN_UNDEFINED      /* a value that is undefined otherwise, and matters */
+    EMU_WARN_BARRIERS,       /* warps of a block meet at different __syncthreads() */
+    EMU_WARN_UNDEFINED       /* a value that is undefined otherwise, and matters */
 } EmuWarning;
 
 const char *emu_warning_name(EmuWarning w); /* "uninitialised_read" … */
@@ -219,8 +219,8 @@ void emu_wrote(Emu *e, uint64_t address, size_t n_bytes);
 void emu_copied(Emu *e, uint64_t to, uint64_t from, size_t n_bytes);
 
 typedef struct EmuUndefined {
-    uint64_t at, n_bytes;  /* offset in its allocation, length */
-    EmuFinding finding;    /* where a kernel left it so; kind NULL: nobody wrote it */
+    uint64_t at, n_bytes; /* offset in its allocation, length */
+    EmuFinding finding;   /* where a kernel left it so; kind NULL: nobody wrote it */
 } EmuUndefined;
 /* The first bytes of a piece of memory that are undefined, as no padding of structs is, and have
 ** not been told. `how`: what becomes of them. False: none. */

@@ -73,8 +73,12 @@ bool endless_turn(Machine *m, Warp *w) {
     }
     if (q->repeats || ++q->turns < QUIET) return q->repeats;
     if (is_kept(q->turns)) {
-        *q = (Quiet){.changes = q->changes, .turns = q->turns, .state = state_of(w), .pc = w->pc,
-                     .active = w->active, .looks = LOOKS};
+        *q = (Quiet){.changes = q->changes,
+                     .turns = q->turns,
+                     .state = state_of(w),
+                     .pc = w->pc,
+                     .active = w->active,
+                     .looks = LOOKS};
     } else if (q->looks > 0 && q->pc == w->pc && q->active == w->active) {
         q->looks--;
         q->repeats = state_of(w) == q->state;

@@ -155,9 +155,9 @@ enum { WORST_FTZ = 256, WORST_AWAY = 512 };
 static bool slow_worst(Machine *m, Warp *w, const Ins *in) {
     (void)m;
     FOR_ACTIVE(w, i)
-        LANE(F32, w, in->d, i) =
-            num_worst((NumApprox)(in->imm & 255), LANE(F32, w, in->a, i), LANE(F32, w, in->b, i),
-                      in->imm & WORST_FTZ, in->imm & WORST_AWAY);
+    LANE(F32, w, in->d, i) =
+        num_worst((NumApprox)(in->imm & 255), LANE(F32, w, in->a, i), LANE(F32, w, in->b, i),
+                  in->imm & WORST_FTZ, in->imm & WORST_AWAY);
     return true;
 }
 

@@ -115,7 +115,8 @@ static void find_ends(Decoder *d) {
         Array *a = &d->arrays[i];
         for (int k = 0; k < d->n_arrays && a->var->space == PTX_LOCAL && !a->is_depot; k++) {
             const Array *b = &d->arrays[k];
-            if (b->var->space == PTX_LOCAL && !b->is_depot && b->from > a->from && b->from < a->to) a->to = b->from;
+            if (b->var->space == PTX_LOCAL && !b->is_depot && b->from > a->from && b->from < a->to)
+                a->to = b->from;
         }
     }
 }

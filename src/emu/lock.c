@@ -23,7 +23,8 @@ void lock_take(BlockOrder *b, const Handovers *h, uint64_t key, int thread, uint
     *hold = (Hold){.key = key, .was = was, .bare = {b->block, thread, time, {0}}};
     if (o) hold->before = o->bare;
     /* a fence has the time of the access before it */
-    if (hold->before.to[FENCE_GPU] > hold->before.from) b->doubts[thread / LANES] |= 1u << thread % LANES;
+    if (hold->before.to[FENCE_GPU] > hold->before.from)
+        b->doubts[thread / LANES] |= 1u << thread % LANES;
 }
 
 void lock_fence(BlockOrder *b, int thread, uint64_t time, bool whole_gpu) {

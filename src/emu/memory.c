@@ -46,9 +46,9 @@ static void describe_global(const Access *a, char *out, size_t cap) {
         return;
     }
     long long at = (long long)(a->address - in->address);
-    int n = snprintf(out, cap, at < 0 ? "%lld bytes before '%s' (%llu bytes"
-                                      : "byte %lld of '%s' (%llu bytes",
-                     at < 0 ? -at : at, in->label, (unsigned long long)in->size);
+    int n = snprintf(
+        out, cap, at < 0 ? "%lld bytes before '%s' (%llu bytes" : "byte %lld of '%s' (%llu bytes",
+        at < 0 ? -at : at, in->label, (unsigned long long)in->size);
     if (!in->exists && n > 0 && (size_t)n < cap)
         n += snprintf(out + n, cap - (size_t)n, ", freed%s%s", in->freed_by ? " by " : "",
                       in->freed_by ? in->freed_by : "");

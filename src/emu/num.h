@@ -84,8 +84,8 @@ float num_sqrt_approx(float x, bool ftz), num_div_approx(float a, float b, bool 
 float num_div_full(float a, float b, bool ftz), num_tanh_approx(float x);
 /* The same with the largest error that the ISA allows: away from zero, or (away: false) towards it.
 ** What the ISA fixes stays (NaNs, infinities, zeros). It bounds nothing of sin and cos beyond
-** 100 pi: there the error is a unit in the last place of the argument. A function of one operand has
-** it in a. */
+** 100 pi: there the error is a unit in the last place of the argument. A function of one operand
+** has it in a. */
 typedef enum NumApprox {
     NUM_RCP,
     NUM_SQRT,

@@ -9,10 +9,10 @@
 **     place with a strong access and then fences, or reads it with .acquire. What the first thread
 **     did before its fence is over for the second one behind its own, and so is what was over for
 **     the first. A fence or an access of the block's scope counts inside the block alone;
-**   - of a read and a write: where the reader's block then stored to a place in a strong way, and the
-**     writer's block has read that place so. No fence is asked for: what is stored comes of what was
-**     read, and what is written of what was seen, and values do not come out of thin air. (CUB's
-**     in-place selection relies on it. That they do is taken for granted.)
+**   - of a read and a write: where the reader's block then stored to a place in a strong way, and
+**     the writer's block has read that place so. No fence is asked for: what is stored comes of
+**     what was read, and what is written of what was seen, and values do not come out of thin air.
+**     (CUB's in-place selection relies on it. That they do is taken for granted.)
 ** A strong store replaces what its place hands over; an atomic adds to it. A fence covers what its
 ** own thread did, and what all threads of the block did before the last barrier.
 ** A barrier of the block behind the read stands for the reader's fence, as in NVIDIA's samples and
@@ -227,8 +227,7 @@ void order_begin(BlockOrder *b, uint32_t block) {
     if (b->any_fence) memset(b->fence, 0, sizeof b->fence);
     memset(b->met_now, 0, sizeof b->met_now);
     b->any_fence = false;
-    for (int k = 0; k < FENCE_SCOPES; k++)
-        b->fenced[k] = b->fencing[k] = (Past){.block = block};
+    for (int k = 0; k < FENCE_SCOPES; k++) b->fenced[k] = b->fencing[k] = (Past){.block = block};
 }
 
 void order_free(BlockOrder *b) {

@@ -1,22 +1,22 @@
 /* race.c - who touched a byte of memory, and do two touches of it race.
 **
-** Two accesses to a byte by different threads, at least one a write, race when they are not in order
-** (order.c; and a strong write that a thread has seen is before what it does then) and not morally
-** strong in the sense of the PTX memory model: both strong (atomic, volatile, .relaxed, .acquire,
-** .release), each of a scope that has the other's thread in it. Lanes of one instruction that write
-** the same value to a byte repeat each other's work, and do not race. An atomic that leaves the
-** bytes as they are, as a compare-and-swap that fails, reads.
+** Two accesses to a byte by different threads, at least one a write, race when they are not in
+** order (order.c; and a strong write that a thread has seen is before what it does then) and not
+** morally strong in the sense of the PTX memory model: both strong (atomic, volatile, .relaxed,
+** .acquire, .release), each of a scope that has the other's thread in it. Lanes of one instruction
+** that write the same value to a byte repeat each other's work, and do not race. An atomic that
+** leaves the bytes as they are, as a compare-and-swap that fails, reads.
 **
-** A race is benign, no fault but a warning, where nothing can come of it: both write the same value,
-** one writes what was there before, or what is read is what a compare-and-swap there expects, and
-** the write is atomic.
+** A race is benign, no fault but a warning, where nothing can come of it: both write the same
+** value, one writes what was there before, or what is read is what a compare-and-swap there
+** expects, and the write is atomic.
 **
 ** Of strong accesses two kinds are told all the same, as volatile promises less than programs take
 ** from it: a value is lost, where one of two writes is volatile and the later one's thread cannot
 ** have seen the earlier; a value is read and used, and no test of it can tell whether it is there
-** yet. And so are accesses under a lock that one of two threads took without a fence (lock.c), and a
-** load through a cache that keeps no order with the launch's writes (ld.global.nc, __ldg), of what
-** the launch has changed.
+** yet. And so are accesses under a lock that one of two threads took without a fence (lock.c), and
+** a load through a cache that keeps no order with the launch's writes (ld.global.nc, __ldg), of
+** what the launch has changed.
 **
 ** A byte remembers its last writer, an atomic one by another thread before that, who wrote before
 ** atomics did, and two of its readers. Memory is kept track of by words of four bytes, where
@@ -121,7 +121,7 @@ static bool is_thread(const Touch *a, const Touch *b) {
     return a->thread == b->thread && a->block == b->block;
 }
 
-/* Did a strong read, of which the thread knows, see that strong write, or what came of it by atomics?
+/* Did a strong read that the thread knows of see that strong write, or what came of it by atomics?
 ** (The ISA's observation order, and causality behind it.) */
 static bool is_observed(const BlockOrder *b, const Cell *cell, const Touch *then,
                         const Touch *now) {
@@ -143,7 +143,8 @@ static bool has_seen(const Cell *cell, const Touch *now) {
 }
 
 /* Of two strong accesses, in no order. */
-static Verdict judge_strong(const Cell *cell, const Touch *then, bool then_writes, const Deed *now) {
+static Verdict judge_strong(const Cell *cell, const Touch *then, bool then_writes,
+                            const Deed *now) {
     int one = then->order | now->by->order, both = then->order & now->by->order;
     if (one & ORDER_BLOCK && then->block != now->by->block) return GUILTY_SCOPE;
     if (!(one & ORDER_VOLATILE)) return IN_ORDER;
@@ -205,7 +206,7 @@ static void tell(const Access *a, const Deed *now, const Touch *then, bool then_
         return;
     mem_describe(a, where, sizeof where);
     describe_then(a, then, v, who, sizeof who);
-    const char *this = now->writes           ? "write"
+    const char *this = now->writes         ? "write"
                        : v == GUILTY_STALE ? "read by the read-only cache (ld.global.nc, __ldg)"
                                            : "read";
     const char *that = then_writes ? "write" : "read";

@@ -239,7 +239,8 @@ static bool row_ATOMIC(Machine *m, Warp *w, const Ins *in) {
     uint64_t at[LANES] __attribute__((aligned(64))), seen = 0;
     memcpy(&f, &in->imm, sizeof f);
     mem_addresses(w, in->a, f.wide_base, 0, at);
-    if (f.size < 4 || m->launch->backwards || !atom_place(m, w, &f, at, &to)) return atom_by_lanes(m, w, in);
+    if (f.size < 4 || m->launch->backwards || !atom_place(m, w, &f, at, &to))
+        return atom_by_lanes(m, w, in);
     if (atom_loop(w, in, &f, at, &to, &seen)) w->moved = true;
     if (to.alloc) alloc_reach(to.alloc, EMU_READ | EMU_WRITTEN);
     w->beyond |= to.alloc && f.is_read;

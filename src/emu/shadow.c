@@ -353,7 +353,7 @@ void shadow_local(const Access *a) {
     uint32_t undefined = 0;
     for (unsigned k = 0; k < a->bytes; k++) {
         if (a->is_write) cell[k] |= 1u << a->lane;
-        else undefined |= (uint32_t)!(cell[k] >> a->lane & 1) << k;
+        else undefined |= (uint32_t) !(cell[k] >> a->lane & 1) << k;
     }
     if (undefined && a->m->follows) find_undefined(a, undefined);
 }
@@ -402,8 +402,7 @@ static void hand_over(const Access *a, Shadow *s, int thread, const uint8_t *mem
     if (a->order & ORDER_RELEASE) order_release(b, thread, s->time, whole_gpu);
     for (unsigned k = 0; k < a->bytes; k += 4) {
         uint64_t key = place_key(a, memory, k);
-        if (reads)
-            order_take(b, &s->handovers, key, thread, whole_gpu, a->order & ORDER_SWAP);
+        if (reads) order_take(b, &s->handovers, key, thread, whole_gpu, a->order & ORDER_SWAP);
         if (a->is_write) order_give(b, &s->handovers, key, thread, whole_gpu, replaces);
         if (!reads && whole_gpu && a->space != PTX_SHARED)
             order_give_reads(b, &s->handovers, key, s->time);

@@ -48,19 +48,19 @@ enum { FENCE_BLOCK, FENCE_GPU, FENCE_SCOPES };
 ** behind it yet, and known. */
 typedef struct Mind {
     Pasts seen[FENCE_SCOPES], knows;
-    Pasts glimpsed; /* what strong accesses may count on without a fence: not from locks */
+    Pasts glimpsed;        /* what strong accesses may count on without a fence: not from locks */
     uint64_t key, version; /* of the place that it read last */
 } Mind;
 
-/* A thread that has a lock, or had it: from its compare-and-swap on, until its first fence of a scope
-** or until it gave the lock back. */
+/* A thread that has a lock, or had it: from its compare-and-swap on, until its first fence of a
+** scope or until it gave the lock back. */
 typedef struct Bare {
     uint32_t block;
     int thread;
     uint64_t from, to[FENCE_SCOPES]; /* 0: not yet */
 } Bare;
 
-typedef struct Hold { /* a thread's last lock */
+typedef struct Hold {  /* a thread's last lock */
     uint64_t key, was; /* where; what was there */
     Bare bare, before; /* its own; who had it before: to 0, nobody */
 } Hold;
@@ -77,16 +77,16 @@ typedef struct BlockOrder {
     uint32_t met[LANES][LANES][LANES];
     Met met_now[LANES][LANES];
     Past fence[FENCE_SCOPES][MOST_THREADS]; /* what each thread's last one covers; time 0: none */
-    Past fenced[FENCE_SCOPES];  /* what all fences before the last barrier cover */
-    Past fencing[FENCE_SCOPES]; /* … and those since */
+    Past fenced[FENCE_SCOPES];              /* what all fences before the last barrier cover */
+    Past fencing[FENCE_SCOPES];             /* … and those since */
     bool any_fence, any_known;
     Pasts known, warp_known[LANES]; /* as in Mind, of all threads and of those of each warp */
-    Spans read; /* of other blocks */
-    Mind *mind; /* by thread; NULL: nobody took anything */
-    uint32_t minds[LANES]; /* by warp: lanes whose mind is not empty */
-    Hold *hold;            /* by thread; NULL: nobody took a lock */
-    uint32_t holds[LANES]; /* by warp: lanes that have one, */
-    uint32_t doubts[LANES]; /* and those whose last holder did something before it fenced */
+    Spans read;                     /* of other blocks */
+    Mind *mind;                     /* by thread; NULL: nobody took anything */
+    uint32_t minds[LANES];          /* by warp: lanes whose mind is not empty */
+    Hold *hold;                     /* by thread; NULL: nobody took a lock */
+    uint32_t holds[LANES];          /* by warp: lanes that have one, */
+    uint32_t doubts[LANES];         /* and those whose last holder did something before it fenced */
 } BlockOrder;
 
 /* What a place in memory hands on from those who write to it to those who read it. */
@@ -112,7 +112,8 @@ void order_warp_sync(BlockOrder *b, int warp, uint32_t lanes);
 void order_release(BlockOrder *b, int thread, uint64_t time, bool whole_gpu);
 void order_acquire(BlockOrder *b, int thread, bool whole_gpu);
 /* A strong access by a thread to the place `key`: a read sees what is handed over there, a write
-** hands over what the thread released. is_lock: a compare-and-swap; replaces: a store, no atomic. */
+** hands over what the thread released. is_lock: it is a compare-and-swap; replaces: a plain store,
+** no atomic. */
 void order_take(BlockOrder *b, const Handovers *h, uint64_t key, int thread, bool whole_gpu,
                 bool is_lock);
 void order_give(const BlockOrder *b, Handovers *h, uint64_t key, int thread, bool whole_gpu,

@@ -29,8 +29,7 @@ static void bring(const Frame *frame, const SyncForm *f, uint32_t lanes, Meet *m
         if (!(lanes >> i & 1)) continue;
         meet->value[i] = f->width == 'q' ? wide[i] : f->width == 'w' ? word[i] : *word >> i & 1;
         meet->origin[i] = ORIGIN_NONE;
-        if (frame->bits)
-            meet->undefined[i] = undefined_row(frame, f->value, i, &meet->origin[i]);
+        if (frame->bits) meet->undefined[i] = undefined_row(frame, f->value, i, &meet->origin[i]);
     }
 }
 
@@ -78,9 +77,9 @@ static void note_source(Machine *m, const Warp *w, const Ins *in, const SyncForm
     if (!m->follows)
         fault_note(m, w, in, (int)lane, EMU_WARN_SHUFFLE, text, f->name, mask, source, why);
     else
-        undefined_set(&w->s.frame[w->frame], f->d, (int)lane, FULL_MASK,
-                      origin_at(m, w, in, (int)lane, EMU_WARN_UNDEFINED, text, f->name, mask,
-                                source, why));
+        undefined_set(
+            &w->s.frame[w->frame], f->d, (int)lane, FULL_MASK,
+            origin_at(m, w, in, (int)lane, EMU_WARN_UNDEFINED, text, f->name, mask, source, why));
 }
 
 static void take_bits(const Warp *w, uint32_t row, uint32_t lane, uint64_t bits, uint32_t origin) {
@@ -321,8 +320,7 @@ void sync_meet(Machine *m, Warp *w, const Path *p) {
     meet.lanes = 0;
     for (int i = 0; i < w->n_path; i++) {
         const Path *q = &w->s.path[i];
-        if (is_party(w, q, &f, meets))
-            bring(&w->s.frame[q->frame], form_of(w, q), q->mask, &meet);
+        if (is_party(w, q, &f, meets)) bring(&w->s.frame[q->frame], form_of(w, q), q->mask, &meet);
     }
     for (int i = 0; i < w->n_path; i++) {
         Path *q = &w->s.path[i];

@@ -74,8 +74,12 @@ API(cudaGetDeviceFlags, unsigned *flags) {
 }
 
 static size_t limits[] = {1024, 1 << 20, 8 << 20, 2, 2048, 128, 0}; /* stack, printf, heap … */
-enum { N_LIMITS = sizeof limits / sizeof *limits, LIMIT_STACK = 0, LIMIT_HEAP = 2,
-       MOST_STACK = 512 * 1024 };
+enum {
+    N_LIMITS = sizeof limits / sizeof *limits,
+    LIMIT_STACK = 0,
+    LIMIT_HEAP = 2,
+    MOST_STACK = 512 * 1024
+};
 
 static CudaError set_limit(unsigned id, size_t value) {
     if (id >= N_LIMITS) return cudaErrorUnsupportedLimit;

@@ -36,8 +36,7 @@ const char *driver_error_name(int code);
                   : CUDA_ERROR_NOT_INITIALIZED)
 
 /* The same of a call that captured streams may forbid. */
-#define DRIVE_GUARDED(expr)                                                                        \
-    DRIVE(capture_forbids() ? cudaErrorStreamCaptureUnsupported : (expr))
+#define DRIVE_GUARDED(expr) DRIVE(capture_forbids() ? cudaErrorStreamCaptureUnsupported : (expr))
 
 /* A module of what cuModuleLoadData takes: PTX text, a fat binary, or what cuLinkComplete made. */
 CudaError module_of_image(const void *image, Module **out);

@@ -23,8 +23,8 @@ bool fatbin_size(const void *data, size_t len, size_t *size);
 
 /* Adds the PTX for the highest architecture that is at most `arch` to *out; *registers (or NULL):
 ** the most that a thread of it may have (-maxrregcount), 0 where that is not said. "format": no
-** container, or a broken one; "nolib": it has no such PTX, and the message says what it has and how to build
-** the program. */
+** container, or a broken one; "nolib": it has no such PTX, and the message says what it has and how
+** to build the program. */
 bool fatbin_ptx(const void *data, size_t len, int arch, gi_buf *out, int *registers, gi_err *err);
 
 #endif

@@ -212,10 +212,10 @@ static void note_kernel(Stream *s, const Op *op) {
 
 static void tell_changed(const Access *a, const Region *r, uint64_t at) {
     EmuAllocation of;
-    report_finding("stream_race", NULL,
-                   "the host changed bytes of '%s' (byte %llu) before it waited for %s, which %s them",
-                   label_of(r->address, &of), (unsigned long long)at, a->what,
-                   a->writes ? "writes" : "reads");
+    report_finding(
+        "stream_race", NULL,
+        "the host changed bytes of '%s' (byte %llu) before it waited for %s, which %s them",
+        label_of(r->address, &of), (unsigned long long)at, a->what, a->writes ? "writes" : "reads");
 }
 
 /* Has it changed what an op that may be under way uses? It is looked at no more, then. */

@@ -193,11 +193,12 @@ void memory_read(uint64_t address, size_t n, const char *how) {
     while (emu_undefined(runtime.emu, address, n, how, &u)) {
         if (u.finding.kind) launch_tell(&u.finding);
         else if (!told && emu_find(runtime.emu, address, &a))
-            report_finding("uninitialised_read", place_of_call(),
-                           "%llu bytes that nobody wrote at byte %llu of '%s' (%llu bytes): what %s "
-                           "reads there %s",
-                           (unsigned long long)u.n_bytes, (unsigned long long)u.at, a.label,
-                           (unsigned long long)a.size_bytes, call_name(), how);
+            report_finding(
+                "uninitialised_read", place_of_call(),
+                "%llu bytes that nobody wrote at byte %llu of '%s' (%llu bytes): what %s "
+                "reads there %s",
+                (unsigned long long)u.n_bytes, (unsigned long long)u.at, a.label,
+                (unsigned long long)a.size_bytes, call_name(), how);
         told |= u.finding.kind == NULL;
     }
 }

@@ -61,8 +61,8 @@ void *memory_bytes(uint64_t address, size_t n, const char *does, Region **region
 /* The host or a copy wrote n bytes there. */
 void memory_wrote(Region *r, uint64_t address, size_t n);
 
-/* The host reads n bytes there: tells what is undefined of them (check.uninit), as an end of "it". It
-** may read all memory that it shares with the device. */
+/* The host reads n bytes there: tells what is undefined of them (check.uninit), as an end of "it".
+** It may read all memory that it shares with the device. */
 void memory_read(uint64_t address, size_t n, const char *how);
 void memory_read_shared(void);
 void memory_each(void (*f)(Region *r)); /* live ones */

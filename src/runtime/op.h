@@ -86,8 +86,8 @@ struct Stream {
     Stream *next;
 };
 
-/* What a program hands over: 0 and 1 are the default stream, 2 the thread's; 0 is the thread's, too,
-** where that was asked for. NULL: no stream. */
+/* What a program hands over: 0 and 1 are the default stream, 2 the thread's; 0 is the thread's,
+** too, where that was asked for. NULL: no stream. */
 extern bool stream_each_thread;
 Stream *stream_of(Stream *handle);
 void stream_each(void (*f)(Stream *s, void *user), void *user);

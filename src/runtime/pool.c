@@ -26,7 +26,7 @@ static CudaError stream_new(void **out, size_t size, Stream *handle) {
     if (e == cudaSuccess && s->capture == NULL) e = capture_forbids();
     if (e) return e;
     e = s->capture ? memory_of_graph(size, call_name(), &address)
-                             : memory_device(size, call_name(), &address);
+                   : memory_device(size, call_name(), &address);
     if (e) return e;
     *out = (void *)(uintptr_t)address;
     if (s->capture == NULL) return happens_made(s, address, size), cudaSuccess;

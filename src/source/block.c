@@ -127,7 +127,7 @@ static bool holds(const Tree *t, int first, int last, const char *text) {
     return false;
 }
 
-/* Declares the name that a head tests, which begins with a value: `if (int z = n)`. Is there one? */
+/* Declares the name that a head tests, which a value follows: `if (int z = n)`. Is there one? */
 static bool declare_head(Tree *t, int node) {
     int first = t->node[node].head + 1, last = t->node[node].head_end - 1;
     bool declares = (holds(t, first, last, "=") || holds(t, first, last, "{")) &&
@@ -476,10 +476,10 @@ void tree_free(Tree *t) {
         free(t->macro[i].param);
         free(t->macro[i].body.v);
     }
-    void *all[] = {t->line_start, t->tok,       t->match,      t->place,       t->dir,
-                   t->macro,      t->node,      t->decl,       t->group_parent, t->group_fixed,
-                   t->group_else, t->last_decl, t->older_decl, t->last_macro,  t->older_macro,
-                   t->newest,     t->older_here, t->first_here, t->next_here,  t->by_reference,
+    void *all[] = {t->line_start,  t->tok,         t->match,      t->place,        t->dir,
+                   t->macro,       t->node,        t->decl,       t->group_parent, t->group_fixed,
+                   t->group_else,  t->last_decl,   t->older_decl, t->last_macro,   t->older_macro,
+                   t->newest,      t->older_here,  t->first_here, t->next_here,    t->by_reference,
                    t->group_place, t->constructed, t->source};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
     names_free(&t->names);

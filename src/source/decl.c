@@ -1,8 +1,8 @@
 /* decl.c - is this stretch of code tokens a declaration, and which names does it declare?
 **
-** The reader of declarations (declare.c) reads the tree's own tokens: no directives, of a group that
-** does not stand alone one branch. Added here are macros before a type (`SHARED float x[4]`). A wrong
-** guess costs nothing but a rule: the text stays as it is.
+** The reader of declarations (declare.c) reads the tree's own tokens: no directives, of a group
+** that does not stand alone one branch. Added here are macros before a type (`SHARED float x[4]`).
+** A wrong guess costs nothing but a rule: the text stays as it is.
 */
 #include "source/tree.h"
 
@@ -11,12 +11,13 @@
 #include <string.h>
 
 const char *const tree_arithmetic_words[] = {
-    "void",     "bool",    "char",    "short",   "int",      "long",     "float",    "double",
-    "signed",   "unsigned", "size_t",  "int8_t",  "int16_t",  "int32_t",  "int64_t",  "uint8_t",
-    "uint16_t", "uint32_t", "uint64_t", "uint",    "uchar",    "ushort",   "ulong",    "ptrdiff_t",
-    NULL};
-static const char *const begin_words[] = {"typedef", "using", "static_assert", "template",
-                                          "namespace", "struct", "class", "union", "enum", NULL};
+    "void",    "bool",    "char",      "short",    "int",      "long",    "float",
+    "double",  "signed",  "unsigned",  "size_t",   "int8_t",   "int16_t", "int32_t",
+    "int64_t", "uint8_t", "uint16_t",  "uint32_t", "uint64_t", "uint",    "uchar",
+    "ushort",  "ulong",   "ptrdiff_t", NULL};
+static const char *const begin_words[] = {"typedef",   "using",  "static_assert", "template",
+                                          "namespace", "struct", "class",         "union",
+                                          "enum",      NULL};
 
 Reader tree_reader(const Tree *t, int last) {
     return (Reader){.s = t->source, .stop = last - 1};
@@ -27,8 +28,8 @@ bool tree_read_words(Tree *t, gi_err *err) {
     tokens.v = gi_alloc((size_t)t->n_tok * sizeof *tokens.v);
     t->match = gi_alloc((size_t)t->n_tok * sizeof(int));
     for (int i = 0; i < tokens.n; i++)
-        tokens.v[i] = (SourceToken){.kind = t->tok[i].kind, .start = t->tok[i].start,
-                                    .end = t->tok[i].end, .match = -1};
+        tokens.v[i] = (SourceToken){
+            .kind = t->tok[i].kind, .start = t->tok[i].start, .end = t->tok[i].end, .match = -1};
     int alone = source_match_brackets(t->src, &tokens);
     for (int i = 0; i < t->n_tok; i++) t->match[i] = i < tokens.n ? tokens.v[i].match : -1;
     t->source = gi_alloc(sizeof *t->source);
@@ -71,8 +72,11 @@ static int newest_macro(const Tree *t, int i) {
 
 /* What the specifiers [first, last) say of every name they declare. */
 static Decl specifiers(const Tree *t, int first, int last, int scope) {
-    Decl d = {.kind = DECL_VARIABLE, .scope = scope, .place = t->tok[first].place,
-              .first = first, .type_end = last};
+    Decl d = {.kind = DECL_VARIABLE,
+              .scope = scope,
+              .place = t->tok[first].place,
+              .first = first,
+              .type_end = last};
     for (int i = first; i < last; i++) {
         if (tok_is(t, i, "typedef")) d.kind = DECL_TYPE;
         if (tok_is(t, i, "__shared__") || tok_is(t, i, "shared")) d.shared = true;

@@ -65,8 +65,7 @@ int params_of(const Reader *r, int first, int brace) {
     static const char *const behind[] = {"{",        "const",    "noexcept", "override", "final",
                                          "volatile", ":",        "->",       "&",        "&&",
                                          "try",      "requires", NULL};
-    for (int i = past_heads(r, first, brace); i < brace;
-         i = match_of(r, i) > i ? past(r, i) : i + 1) {
+    for (int i = past_heads(r, first, brace); i<brace; i = match_of(r, i)> i ? past(r, i) : i + 1) {
         if (is(r, i, "=") && !is(r, i - 1, "operator")) return -1;
         if (!is(r, i, "(") || match_of(r, i) < 0) continue;
         if (is_class(r, i - 1, WORD_ATTRIBUTE | WORD_NO_NAME)) continue;

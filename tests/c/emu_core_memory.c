@@ -81,7 +81,8 @@ static void test_faults(void) {
     } cases[] = {
         {"ld.global.u32 %r5, [%rd1+16384];\n", EMU_ILLEGAL_ADDRESS,
          "out-of-bounds read of 4 bytes in global"},
-        {"st.global.u32 [%rd1+-4], %r5;\n", EMU_ILLEGAL_ADDRESS, "4 bytes before 'out' (16384 bytes)"},
+        {"st.global.u32 [%rd1+-4], %r5;\n", EMU_ILLEGAL_ADDRESS,
+         "4 bytes before 'out' (16384 bytes)"},
         {"ld.global.u64 %rd3, [%rd0+16380];\n", EMU_ILLEGAL_ADDRESS,
          "out-of-bounds read of 8 bytes in global memory at byte 16380"},
         {"ld.global.u32 %r5, [%rd1+2];\n", EMU_MISALIGNED, "misaligned read of 4 bytes"},

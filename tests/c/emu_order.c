@@ -310,7 +310,8 @@ static void test_many_places(void) {
         order_begin(&block[1], 1);
         take(1, 4 * i);
         Touch last = touch(0, 0, i), next = touch(0, 0, i + 1);
-        wrong += !order_is_over(&block[1], &last, 0, false) + order_is_over(&block[1], &next, 0, false);
+        wrong +=
+            !order_is_over(&block[1], &last, 0, false) + order_is_over(&block[1], &next, 0, false);
     }
     is_int(wrong, 0, "300 places hand over what came before the fence of each");
     order_begin(&block[1], 1);

@@ -70,7 +70,8 @@ static int most_registers(const char *options, uint64_t pair_at) {
     number(&e, FAT_PTX, 2), number(&e, 0x101, 2), number(&e, 72 + n, 4), number(&e, 8, 8);
     number(&e, 0, 4), number(&e, pair_at, 4), number(&e, 0, 4), number(&e, 90, 4);
     number(&e, 0, 8), number(&e, 0x11, 8), number(&e, 0, 8), number(&e, 0, 8);
-    number(&e, 72, 4), number(&e, n, 4), gi_buf_add(&e, options, n), gi_buf_add(&e, "ptx\0\0\0\0", 8);
+    number(&e, 72, 4), number(&e, n, 4), gi_buf_add(&e, options, n),
+        gi_buf_add(&e, "ptx\0\0\0\0", 8);
     gi_buf all = container(&e);
     bool fine = fatbin_ptx(all.data, all.len, 90, &out, &registers, NULL);
     gi_buf_free(&all), gi_buf_free(&e), gi_buf_free(&out);
