@@ -47,7 +47,8 @@ static uint64_t state_of(const Warp *w) {
         const Frame *f = &w->s.frame[p->frame];
         bool runs = i == w->n_path - 1; /* then its pc is w->pc */
         hash = mix(hash, (uint64_t)p->mask << 32 | (uint32_t)(runs ? 0 : p->pc));
-        hash = mix(hash, (uint64_t)p->meets << 32 | (uint32_t)p->rpc);
+        uint32_t meets = p->wait == PATH_AT_SYNC ? p->meets : 0; /* else it is not set */
+        hash = mix(hash, (uint64_t)meets << 32 | (uint32_t)p->rpc);
         hash = mix(hash, (uint64_t)p->frame << 8 | p->wait);
         if (f->local_top > top) top = f->local_top;
         if (p->frame != last) hash = mix_frame(hash, f);
