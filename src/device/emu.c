@@ -224,11 +224,10 @@ static EmuLaunch in_emu_words(const DeviceLaunch *l) {
                        .print_user = l->print_user};
 }
 
-static void set_unwritten(const DeviceLaunch *l, bool unwritten) {
+static void set_unwritten(const DeviceLaunch *l) {
     for (int i = 0; i < l->n_fill; i++) {
         const DeviceBuffer *b = l->fill[i];
-        if (unwritten && !b->kept) emu_unwritten(emu_of(b->device), b->address);
-        else emu_written(emu_of(b->device), b->address);
+        if (!b->kept) emu_unwritten(emu_of(b->device), b->address);
     }
 }
 
@@ -238,9 +237,9 @@ static bool launch(DeviceModule *m, const DeviceLaunch *l, Measurement *out, gi_
     EmuLaunch run = in_emu_words(l);
     const EmuResult *r = &out->emu; /* in its place: its lists of findings are long to copy */
     begin(m, l);
-    set_unwritten(l, true);
+    set_unwritten(l);
     bool ran = emu_launch(module_of(m), &run, &out->emu, err);
-    set_unwritten(l, false);
+    emu_all_written(emu_of(m->device));
     if (!ran) return false;
     out->status = status_of(r->status);
     out->lost = false;

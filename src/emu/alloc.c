@@ -416,7 +416,8 @@ bool emu_footprint(const Emu *e, uint64_t address, const uint8_t **read, const u
     return true;
 }
 
-static void take_back(Alloc *a) {
+static void take_back(Emu *e, Alloc *a) {
+    if (a->unwritten) origins_forget(e, a->address, a->size);
     a->unwritten = false;
     free(a->written);
     a->written = NULL;
@@ -424,11 +425,11 @@ static void take_back(Alloc *a) {
 
 void emu_written(Emu *e, uint64_t address) {
     Alloc *a = alloc_of(e, address);
-    if (a) take_back(a);
+    if (a) take_back(e, a);
 }
 
-void alloc_written(Emu *e) {
-    for (int i = 0; i < e->n_list; i++) take_back(&e->alloc[e->list[i]]);
+void emu_all_written(Emu *e) {
+    for (int i = 0; i < e->n_list; i++) take_back(e, &e->alloc[e->list[i]]);
 }
 
 static bool is_alone(const Emu *e, const Alloc *a) {
@@ -443,7 +444,7 @@ static bool is_alone(const Emu *e, const Alloc *a) {
 void emu_unwritten(Emu *e, uint64_t address) {
     Alloc *a = alloc_of(e, address);
     if (a == NULL) return;
-    take_back(a);
+    take_back(e, a);
     a->widest = 0;
     a->unwritten = is_alone(e, a);
 }

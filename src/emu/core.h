@@ -660,7 +660,6 @@ void alloc_end(Emu *e, uint64_t address);
 bool alloc_release(Emu *e, uint64_t address, const char *who, gi_err *err);
 void allocs_free(Emu *e);
 void alloc_unused(Alloc *a); /* its footprint is over */
-void alloc_written(Emu *e); /* nobody is known not to have written anywhere */
 /* Marks a byte as defined or not; one of an allocation that shares no bytes with others. */
 void alloc_define(Emu *e, Alloc *a, uint64_t at, bool is_defined);
 /* Are the undefined bytes around one what looks like the padding of a struct? */

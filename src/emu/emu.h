@@ -210,9 +210,11 @@ uint64_t emu_heap_moves(const Emu *e);
 
 /* Nobody has written what the mapping holds (unless other mappings show the same memory): a
 ** kernel's reads before its writes are warned of, in a launch that asks. A launch that does not,
-** which cannot know what it wrote, and emu_written take it back; emu_wrote for some bytes. */
+** which cannot know what it wrote, and emu_written take it back, emu_all_written everywhere;
+** emu_wrote for some bytes. */
 void emu_unwritten(Emu *e, uint64_t address);
 void emu_written(Emu *e, uint64_t address);
+void emu_all_written(Emu *e);
 void emu_wrote(Emu *e, uint64_t address, size_t n_bytes);
 /* The same of a copy, after emu_wrote: what nobody wrote at one place nobody has written at the
 ** other. */

@@ -65,6 +65,12 @@ void origin_keep(Emu *e, uint64_t place, uint32_t origin) {
     *w = (Word){place, origin};
 }
 
+void origins_forget(Emu *e, uint64_t from, uint64_t n_bytes) {
+    struct Origins *o = e->origins;
+    for (uint32_t i = 0; o && o->n_words && i < o->cap_words; i++)
+        if (o->word[i].place - from < n_bytes) o->word[i].origin = ORIGIN_NONE;
+}
+
 uint32_t origin_kept(const Emu *e, uint64_t place) {
     const struct Origins *o = e->origins;
     if (o == NULL || o->n_words == 0) return ORIGIN_NONE;
@@ -237,7 +243,7 @@ static void matter_left(Machine *m) {
     const struct Origins *o = m->emu->origins;
     for (uint32_t i = 0; i < o->cap_words; i++) {
         const Word *w = &o->word[i];
-        if (w->place && !origin_pads(m->emu, w->origin) && is_left(m->emu, w))
+        if (w->origin && !origin_pads(m->emu, w->origin) && is_left(m->emu, w))
             origin_matters(m, NULL, NULL, 0, w->origin, "is left to the host");
     }
 }

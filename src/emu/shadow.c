@@ -112,7 +112,7 @@ static void watch_used(Emu *e) {
 
 Shadow *shadow_new(Machine *m) {
     const EmuLaunch *l = m->launch;
-    if (!l->count_uninitialised) alloc_written(m->emu); /* who knows where it will write */
+    if (!l->count_uninitialised) emu_all_written(m->emu); /* who knows where it will write */
     if (!l->count_uninitialised && l->check_races == EMU_RACES_NONE && !l->footprint) return NULL;
     Shadow *s = gi_alloc(sizeof *s);
     s->watch = watch_new(m);

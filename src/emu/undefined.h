@@ -50,6 +50,7 @@ void origin_matters(Machine *m, const Warp *w, const Ins *in, int lane, uint32_t
                     const char *how);
 /* What a thread stored at a place (undefined_place) is of an origin; ORIGIN_NONE: unknown. */
 void origin_keep(Emu *e, uint64_t place, uint32_t origin);
+void origins_forget(Emu *e, uint64_t from, uint64_t n_bytes); /* what was kept of places there */
 uint32_t origin_kept(const Emu *e, uint64_t place);
 
 /* --- undefined.c --- */

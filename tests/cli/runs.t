@@ -19,7 +19,7 @@ print(value)
 LUA
 
 # a run keeps what it ran
-"$GILUA" evolve shared --least 0.0001 --scheme langdon --population 12 --generations 2 --quiet --jobs 1 --transform no --out run
+"$GILUA" evolve shared --least 0.0001 --scheme langdon --population 12 --generations 2 --quiet --jobs 1 --transform no --seed 6 --out run
 is "a run that found something ends with 0" 0 $?
 for file in problem.lua kernel.cu elsewhere/1/shared.cu grammar.bnf; do
   [ -f "run/problem.kept/$file" ]

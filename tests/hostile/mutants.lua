@@ -135,13 +135,12 @@ add("deep recursion", { "launch_error", raw = "launch_error|illegal_address|out_
     a[d & 15] = x;
     return d ? deep(a[d & 15] + 1.f, d - 1) + a[(d + 1) & 15] : x;
 }]], store "out[i] = deep(sum, 1000000);"), "the stack of a thread ends")
-add("a stack of 400 KB", { "launch_error|out_of_memory|compile_error",
-    raw = "launch_error|out_of_memory|compile_error|right" },
+add("a stack of 400 KB", { "launch_error|out_of_memory|compile_error|right" },
   with([[__device__ __noinline__ float keep(int t, float x) {
     volatile float a[100000];
     a[t] = x;
     return a[t];
-}]], store "out[i] = keep(t, sum);"), "times the threads of a GPU that is 100 GB")
+}]], store "out[i] = keep(t, sum);"), "times the threads of a GPU that is 100 GB, which some have")
 add("malloc until there is none", { "illegal_address" },
   first "for (;;) { int *p = (int *)malloc(1 << 20); *p = t; }", "then writes through NULL")
 add("a terabyte of variables", { "compile_error|out_of_memory|crash|launch_error" },

@@ -68,13 +68,15 @@ tap.case("nothing runs, and what has no end ends", function()
       "_ENV.os.exit(1)",
       "{}", "n.x.y", "size_x(1)", "math.max()", "math.max(nil, {})", "math.fmod(1, 0)",
       "kind + 1", "#kind", "kind .. kind", "n; os.exit(42)", "n --[[", "]]", "\0", "'",
-      "math", "math.max", "goto x", "...", "return 1", many, deep, ("-"):rep(9999) .. "1",
+      "math", "math.max", "goto x", "...", "return 1", deep, ("-"):rep(9999) .. "1",
       ("- "):rep(9999) .. "1", "" } do
     local shown = text:sub(1, 30)
     tap.has(scratch.sentence(in_table, text), "here: '", "in a table: " .. shown)
     tap.is(in_c(text), nil, "in host code: " .. shown)
     tap.is(in_c("n", "int n = " .. text .. ";\n"), nil, "as a value there: " .. shown)
   end
+  tap.is(in_table(many), 200001, "a sum without brackets is as long as it likes")
+  tap.is(in_c(many), nil, "but in host code")
   for _, text in ipairs { "1 // 0", "1 < true", ("2 ^ "):rep(9999) .. "1" } do -- C takes these
     tap.has(scratch.sentence(in_table, text), "here: '", "in a table: " .. text:sub(1, 30))
   end

@@ -28,7 +28,7 @@ tap.case("the ways along x, with and without the host's runs", function()
                             "runs wholeCells plainList", "runs packedStores store_by=1",
                             "runs shuffles points_from=2 run_cells=2",
                             "runs run_cells=1 weights_from=2 team_size=128 block_size=256",
-                            "runs run_cells=16 wholeCells packedStores block_size=1024" } do
+                            "runs run_cells=16 wholeCells packedStores block_size=512" } do
       genomes[#genomes + 1] = way .. " " .. more
     end
   end

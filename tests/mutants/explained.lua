@@ -4,10 +4,6 @@
 
 return {
   -- src/emu/order.c
-  { file = "src/emu/order.c", what = "`<` becomes `<=`",
-    line = "for (int k = 0; k < FENCE_SCOPES; k++) b->has_fenced[k] = false, b->fenced[k] = 0;",
-    why = "The writes behind the arrays fall on padding and on any_fence, which is false already. "
-      .. "make SANITIZE=undefined test refuses them." },
   { file = "src/emu/order.c", what = "`0` becomes `1`",
     line = "for (int k = 0; k < FENCE_SCOPES; k++) free(h->at[i].pasts[k].at);",
     why = "It leaks memory, which only make SANITIZE=address test sees." },
@@ -17,13 +13,7 @@ return {
     line = "uint64_t i = key * 0x9e3779b97f4a7c15u >> 32;",
     why = "Another hash of a key finds other slots, and the same place." },
   { file = "src/emu/order.c", what = "`>` becomes `>=`",
-    line = "if (from->epoch > to->epoch) to->epoch = from->epoch;",
-    why = "Of two that are equal either is the greater one." },
-  { file = "src/emu/order.c", what = "`>` becomes `>=`",
     line = "if (from->time > to->time) to->time = from->time;",
-    why = "Of two that are equal either is the greater one." },
-  { file = "src/emu/order.c", what = "`>` becomes `>=`",
-    line = "if (f->time && f->epoch > p.epoch) p.epoch = f->epoch;",
     why = "Of two that are equal either is the greater one." },
   -- lua/gilua/facts/loop.lua
   { file = "lua/gilua/facts/loop.lua", what = "`return` is taken out",

@@ -14,6 +14,8 @@ local results = require "gilua.base.results"
 local shell = require "gilua.base.shell"
 local textfile = require "gilua.base.textfile"
 
+local ARCHIVE_FILES = { "", "-journal", "-wal", "-shm" } -- endings
+
 local M = {}
 
 ---@class ResultFolder
@@ -23,7 +25,8 @@ local M = {}
 ---@field begun boolean what it holds is this run's
 ---@field resumed boolean the run was begun before, and is begun again
 ---@field archive? gilua.archive
----@field run? integer the run's number there, once it has begun
+---@field opens_archive? boolean a run is to begin there
+---@field run? integer its number, once it has begun
 ---@field parts integer? evolutions that the run's command has begun
 ---@field changed string? in what its world is another than that of the run before it
 ---@field was_stopped boolean? an evolution of the run was
@@ -216,12 +219,12 @@ function Folder:listing()
 end
 
 --- The run has ended. A new folder in which nothing was written goes again; so does its archive,
---- where no run has begun in it.
+--- where no run that was to begin in it has (gilua.history).
 function Folder:close()
   if self.archive then self.archive:close() end
   self.lock:close()
   if not self.is_new or self.begun then return end
-  for _, ending in ipairs(self.run and {} or { "", "-journal", "-wal", "-shm" }) do
+  for _, ending in ipairs(self.opens_archive and not self.run and ARCHIVE_FILES or {}) do
     os.remove(("%s/%s%s"):format(self.dir, results.ARCHIVE, ending))
   end
   lfs.rmdir(self.dir)

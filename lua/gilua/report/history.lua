@@ -113,6 +113,7 @@ end
 function M.open(folder, problem, farm, seed)
   if not folder.archive then
     local description = M.world(problem, farm) -- before there is an archive: it takes a while
+    folder.opens_archive = true
     folder.archive = archives.open(folder.dir .. "/" .. M.FILE)
     compare(folder, description)
     local id, hash = folder.archive:world(description)
