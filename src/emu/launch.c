@@ -113,8 +113,8 @@ static int give_registers(Machine *m, int *spilled) {
     const PtxFunc *f = m->entry->func;
     int need = m->entry->registers, have = with_bound(f, need);
     int bound = ptx_threads(f->maxntid);
-    int threads = bound > m->threads ? bound : m->threads; /* of a bound beyond any block, a block's */
-    if (threads > LANES * LANES) threads = LANES * LANES;
+    int threads = bound > m->threads ? bound : m->threads;
+    if (threads > LANES * LANES) threads = LANES * LANES; /* no block has more, whatever the bound */
     int blocks = bound && f->minnctapersm > 1 ? f->minnctapersm : 1;
     int warps = (threads + LANES - 1) / LANES;
     int fit = (int)(g->registers_per_sm / ((double)warps * LANES * blocks)) / 8 * 8;
