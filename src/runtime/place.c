@@ -122,10 +122,11 @@ static const void *base_of(void *address) {
     return dladdr(address, &info) ? info.dli_fbase : NULL;
 }
 
-/* How many frames are this library's. */
+/* How many frames are this library's, and a sanitizer's whose backtrace() stands before them. */
 static int own_frames(void *const *back, int n) {
     const void *own = base_of((void *)(uintptr_t)&place_of_call);
     int i = 0;
+    while (i < n && base_of((char *)back[i] - 1) != own) i++;
     while (i < n && base_of((char *)back[i] - 1) == own) i++;
     return i;
 }

@@ -14,7 +14,7 @@ sanitizer_first
 found() { # found CHECK PROGRAM…: "LINE KIND" of each place that is told; messages are left in err
   "$GILUA" run --quiet --check "$1" --json found.json -- "${@:2}" >out 2>err </dev/null
   status=$?
-  awk '/"kind":/ { kind = $2 } /"line":/ { if ($2 + 0) print $2 + 0, kind }' found.json |
+  env -u LD_PRELOAD awk '/"kind":/ { kind = $2 } /"line":/ { if ($2 + 0) print $2 + 0, kind }' found.json |
     tr -d '",' | sort -nu
 }
 
