@@ -114,7 +114,7 @@ static int give_registers(Machine *m, int *spilled) {
     int need = m->entry->registers, have = with_bound(f, need);
     int bound = ptx_threads(f->maxntid);
     int threads = bound > m->threads ? bound : m->threads;
-    if (threads > LANES * LANES) threads = LANES * LANES; /* no block has more, whatever the bound */
+    if (threads > LANES * LANES) threads = LANES * LANES; /* no block has more */
     int blocks = bound && f->minnctapersm > 1 ? f->minnctapersm : 1;
     int warps = (threads + LANES - 1) / LANES;
     int fit = (int)(g->registers_per_sm / ((double)warps * LANES * blocks)) / 8 * 8;
