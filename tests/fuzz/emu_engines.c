@@ -5,7 +5,9 @@
 **   vectors, lane by lane, threads   nothing
 **   checked                          warnings of reads of what nobody wrote, and their count; of
 **                                    races, and faults for them. Once a launch has such a fault, no
-**                                    more is compared: it may have ended there.
+**                                    more is compared: it may have ended there. Undefined values of
+**                                    shuffles are told where they matter. Who waits is told with who
+**                                    wrote last what it looks at.
 **   printed and read again           the numbers of lines, by which faults are counted: what has
 **                                    any is not compared
 ** Which two engines are held against the first one, the text's hash says. */
@@ -25,8 +27,9 @@ static _Noreturn void differ(const Way *way, const char *what, int kernel, const
 
 /* Findings that only a checked run has. */
 static bool is_of_checks(const EmuFinding *f) {
-    static const char *const kinds[] = {"race", "uninitialised_read", "benign_race",
-                                        "local_overrun", "shared_overrun"};
+    static const char *const kinds[] = {"race",           "uninitialised_read", "benign_race",
+                                        "local_overrun",  "shared_overrun",     "undefined_shuffle",
+                                        "undefined_value"};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(f->kind, kinds[i]) == 0) return true;
     return false;
@@ -41,8 +44,14 @@ static bool has_race(const Seen *s) {
     return false;
 }
 
+/* Up to what a waiting warp looks at, where they tell it. */
+static bool same_message(const char *a, const char *b) {
+    const char *looks = strstr(a, ", looks at ");
+    return looks ? strncmp(a, b, (size_t)(looks - a)) == 0 : strcmp(a, b) == 0;
+}
+
 static bool same_finding(const EmuFinding *a, const EmuFinding *b) {
-    return a->kind == b->kind && a->count == b->count && strcmp(a->message, b->message) == 0;
+    return a->kind == b->kind && a->count == b->count && same_message(a->message, b->message);
 }
 
 /* Leaves out what is of checks. Where there was no room for all of them, they are not compared. */
@@ -59,7 +68,7 @@ static bool same_findings(const EmuFindings *a, const EmuFindings *b) {
 
 static const char *other_result(const EmuResult *a, const EmuResult *b) {
     EmuResult x, y;
-    if (a->status != b->status || strcmp(a->message, b->message) != 0) return "status";
+    if (a->status != b->status || !same_message(a->message, b->message)) return "status";
     if (memcmp(&a->ticks, &b->ticks, sizeof a->ticks) != 0) return "ticks";
     memcpy(&x, a, offsetof(EmuResult, faults)), memcpy(&y, b, offsetof(EmuResult, faults));
     x.uninitialised_reads = y.uninitialised_reads = 0;
