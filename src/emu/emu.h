@@ -82,7 +82,7 @@ typedef enum EmuWarning {
     EMU_WARN_UNINITIALISED,  /* a read of bytes that nobody wrote */
     EMU_WARN_SHUFFLE,        /* a shuffle from a lane that is not in the mask, or not there */
     EMU_WARN_LEFT,           /* lanes ended while a warp operation or a barrier waited */
-    EMU_WARN_BENIGN_RACE,    /* a race of which nothing can come */
+    EMU_WARN_BENIGN_RACE,    /* a race that can change nothing */
     EMU_WARN_LOCAL_OVERRUN,  /* an access meant for a local array, beside it */
     EMU_WARN_SHARED_OVERRUN, /* … for a shared one */
     EMU_WARN_BARRIERS,       /* warps of a block meet at different __syncthreads() */

@@ -1,5 +1,5 @@
 /* locals.c - which array in local or shared memory an access is meant for, so that one that runs
-** over its end into the next, or before the first, is told of: in memory they lie side by side.
+** over its end into the next, or before the first, is reported: in memory they lie side by side.
 **
 ** What is known: how large a variable is. Shared arrays are variables each; the launch's own part
 ** (extern __shared__) has no size, and is cut by programs as they like. But compilers give all

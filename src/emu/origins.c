@@ -2,7 +2,7 @@
 **
 ** An origin is an instruction; it stays as long as memory may hold a value of it, over launches. In
 ** each launch it is described where it was first, and counted. A hash table says which words of
-** memory hold what was stored undefined; words of which it says nothing nobody wrote.
+** memory hold what was stored undefined; words that it does not list nobody wrote.
 */
 #include "emu/undefined.h"
 
@@ -155,7 +155,7 @@ static bool holds(const struct Origins *o, uint32_t whole, uint32_t part) {
            (a && a->kind == ORIGIN_PAIR && (holds(o, a->of[0], part) || holds(o, a->of[1], part)));
 }
 
-/* Where there are too many, the second is left out: it is told when the first is mended. */
+/* Where there are too many, the second is left out: it is reported when the first is mended. */
 uint32_t origin_both(struct Origins *o, uint32_t a, uint32_t b) {
     if (a == ORIGIN_NONE || b == ORIGIN_NONE) return a | b;
     if (holds(o, a, b)) return a;

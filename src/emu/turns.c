@@ -78,7 +78,7 @@ static void describe_path(Machine *m, const Block *b, const Warp *w, int i, gi_b
     if (last && p->wait == PATH_GOES) describe_look(m, b, w, out);
 }
 
-enum { ENOUGH = 220 }; /* bytes: no further place is told behind them */
+enum { ENOUGH = 220 }; /* bytes: no further place is described behind them */
 
 /* Where the lanes are that have not ended; the first few. */
 static void describe_places(Machine *m, bool waiting_only, char *out, size_t cap) {

@@ -73,7 +73,7 @@ static void put(const Frame *f, char width, uint32_t row, int lane, uint64_t bit
     set_lane_bits(b->bits, width, row, lane, bits);
 }
 
-/* A row of which no bit is left is defined again. */
+/* A row is defined again when no bit of it is left. */
 static void tidy(const Frame *f, char width, uint32_t row) {
     FrameBits *b = f->bits;
     if (width == 0 || !b->mark[row / 4]) return;

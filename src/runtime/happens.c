@@ -132,7 +132,7 @@ static void tell(const Access *now, const Access *then, uint64_t first) {
                                    : " (both write)");
 }
 
-/* Is it unordered with one that is there? Then it is told. */
+/* Reports it if it is unordered with one that is there. */
 static void check(const Access *now, const Clock *known) {
     uint64_t first;
     for (const Access *a = accesses; a; a = a->next)

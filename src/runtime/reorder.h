@@ -4,7 +4,8 @@
 ** Each launch runs once more in a child process, blocks, warps and lanes from the last to the
 ** first, on memory as all launches before would have left it in that order. Where the two end with
 ** other bytes, the region keeps both (Region.other), copies take them along, and what the host
-** reads of them is told. So it does not matter what a kernel that sorts, say, makes one answer of.
+** reads of them is reported. So it does not matter what a kernel that sorts, say, makes one answer
+** of.
 */
 #ifndef GILUA_RUNTIME_REORDER_H
 #define GILUA_RUNTIME_REORDER_H

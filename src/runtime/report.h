@@ -70,9 +70,9 @@ void report_finding(const char *kind, const Place *at, const char *fmt, ...) GI_
 uint64_t report_made(void); /* findings of the host ever, counted each time */
 void report_kernel_finding(const char *symbol, const char *kernel, const EmuFinding *f);
 
-/* A call failed, and the program has not read its error. It is told at the end, here or by `gilua
-** run`, unless the program reads it before: as its thread's last error, or by asking for its name
-** or text (thread 0: any). */
+/* A call failed, and the program has not read its error. It is reported at the end, here or by
+** `gilua run`, unless the program reads it before: as its thread's last error, or by asking for its
+** name or text (thread 0: any). */
 void report_unread(int error, uint32_t thread, const Place *at, const char *fmt, ...)
     GI_PRINTF(4, 5);
 void report_read(int error, uint32_t thread);

@@ -1282,7 +1282,7 @@ tap.case("wider blocks", function()
     if is_right then return right(what, "widen", kernel, line, { "2" }, { limit = 0.01 }) end
     refused(what, "widen", kernel, line, { "2" }, "updates memory once")
   end
-  updates("of which the first one does", "t == 0 && n > 2", true)
+  updates("by the first thread alone", "t == 0 && n > 2", true)
   updates("in other words", "!threadIdx.x", true)
   updates("of a warp alone", "32 > t", true)
   updates("as many as a macro says", "t < FEW", true, "#define FEW 20\n")

@@ -101,8 +101,8 @@ local function depends(known, tree)
   return found
 end
 
--- Finds the definitions that depend, from those of which start(one) is true on; where it is false,
--- one never does.
+-- Finds the definitions that depend, beginning with those for which start(one) is true; one for
+-- which it is false never does.
 local function spread(known, start)
   local more = true
   while more do

@@ -173,7 +173,7 @@ local function holds(self, head, rest)
   return not self.holders[head]
 end
 
--- Follows what the holder of a path has: another holder of which it is a copy (`T t = s;`), what it
+-- Follows what the holder of a path has: the holder that it copies (`T t = s;`), what it
 -- points to, what was put into it.
 local function follow_holder(self, path, body, search, depth)
   local head, rest = path:match "^([^.%[]*)(.*)$"

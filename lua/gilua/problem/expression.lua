@@ -15,7 +15,7 @@ local M = {}
 
 ---@class Operator
 ---@field priority integer the higher, the tighter
----@field apply fun(a: any, b: any): any of operands either of which may be nil
+---@field apply fun(a: any, b: any): any of operands; either may be nil
 ---@field right? boolean a op (b op c)
 
 local of_numbers = arithmetic.of_numbers

@@ -2,7 +2,7 @@
 --
 -- where     indices
 -- needs     threads
--- becomes   so many blocks and no more, each of which goes on to another until all are done
+-- becomes   a fixed number of blocks; each goes on to further items until all are done
 -- promises  nothing
 --
 -- No block is begun and ended for a few items, and what a block computes once serves many.

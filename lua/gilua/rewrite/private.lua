@@ -2,7 +2,7 @@
 --
 -- where     kernels
 -- needs     threads, memory_of
--- becomes   a shared array of which each thread uses its own element alone, as a variable
+-- becomes   a shared array becomes a variable if each thread uses its own element alone
 -- promises  nothing
 --
 --   __shared__ float next[16][16];         float next_own;
@@ -120,7 +120,7 @@ local function becomes(at, e)
 end
 
 return { name = "private", where = "kernels",
-  doc = "A shared array of which each thread uses its own element, as a variable.",
+  doc = "A shared array as a variable, where each thread uses its own element.",
   needs = { { "threads", differs_by_side, gives = "sides", says = NONE },
             { "memory_of", arrays, gives = "arrays", says = NONE } },
   becomes = becomes,

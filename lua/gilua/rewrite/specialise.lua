@@ -61,7 +61,7 @@ local function fits_twice(at)
   return iterations.fits_twice(loop)
 end
 
--- The parameters that a loop reads, of which values are known: { name, value }, by their names.
+-- The parameters that a loop reads and whose values are known: { name, value }, by their names.
 local function known(at)
   local list, fn, ask = {}, at.fn, at.kernel.options.values
   for name, value in pairs(ask and ask(fn) or {}) do
