@@ -5,9 +5,9 @@
 **   vectors, lane by lane, threads   nothing
 **   checked                          warnings of reads of what nobody wrote, and their count; of
 **                                    races, and faults for them. Once a launch has such a fault, no
-**                                    more is compared: it may have ended there. Undefined values of
-**                                    shuffles are told where they matter. Who waits is told with who
-**                                    wrote last what it looks at.
+**                                    more is compared: it may have ended there. Undefined values
+**                                    of shuffles are reported where they matter. A waiting warp is
+**                                    reported with the last writer of what it looks at.
 **   printed and read again           the numbers of lines, by which faults are counted: what has
 **                                    any is not compared
 ** Which two engines are held against the first one, the text's hash says. */

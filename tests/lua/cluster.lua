@@ -164,9 +164,9 @@ tap.case("an agent that is killed in the middle, and one that comes late", funct
   local late
   local in_hand
   disturb(farm, function()
-    late = agent(server)
-    a:signal "KILL"
+    a:signal "KILL" -- first: it answers while the other one begins
     for _, x in pairs(farm.crew.agents) do in_hand = #cluster.numbers(x.hand) end
+    late = agent(server)
   end)
   tap.is(found(farm, GENOMES) == ALONE, true, "the same measurements")
   local _ <close> = late
