@@ -57,7 +57,6 @@ void bind_set_meets(lua_State *L, const EmuMeets *meets) {
         lua_pushstring(L, how[one->how]), lua_setfield(L, -2, "how");
         if (one->how != EMU_MEETS_UNKNOWN) set_touch(L, "first", &one->then);
         set_touch(L, "second", &one->now);
-        lua_pushboolean(L, one->by_one), lua_setfield(L, -2, "by_one");
         set_point(L, "block", one->block);
         set_point(L, "thread", one->thread);
         lua_rawseti(L, -2, i + 1);

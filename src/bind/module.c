@@ -142,7 +142,7 @@ void bind_module_class(lua_State *L) {
          "which pointers of the kernel led to one byte that one of them wrote: { kernel, how "
          "(\"any\"; \"in order\": what the first wrote the second read or wrote over), first, "
          "second (each { source, line, writes }; source: the parameter's number, 0 for "
-         "variables), by_one (thread), block, thread (of second) } each; how = \"unknown\": "
+         "variables), block, thread (of second) } each; how = \"unknown\": "
          "second's address is not understood. None: not known. "
          "Device printf goes to io.write unless print is false (cuda: to stdout)."},
         {"time", bind_module_time,

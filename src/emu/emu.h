@@ -125,7 +125,6 @@ typedef struct EmuMeet { /* … of these lines, where it was seen first */
     const char *kernel;  /* the module's */
     EmuMeeting how;
     EmuTouch then, now;
-    bool by_one;         /* thread */
     unsigned block[3], thread[3]; /* of `now` */
 } EmuMeet;
 

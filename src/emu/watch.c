@@ -105,8 +105,7 @@ static bool is_same(const EmuMeet *a, const EmuMeet *b) {
     if (a->how != b->how || strcmp(a->kernel, b->kernel) != 0) return false;
     return a->how == EMU_MEETS_UNKNOWN ||
            (a->then.source == b->then.source && a->now.source == b->now.source &&
-            a->by_one == b->by_one && a->then.src_line == b->then.src_line &&
-            a->now.src_line == b->now.src_line);
+            a->then.src_line == b->then.src_line && a->now.src_line == b->now.src_line);
 }
 
 static void add(EmuMeets *to, const EmuMeet *one) {
@@ -129,17 +128,15 @@ static EmuTouch told(const Touch *t, int source, bool writes) {
     return (EmuTouch){source - FIRST_PARAM, t->time ? t->src_line : 0, writes};
 }
 
-/* then: with time 0 nobody remembers it. */
-static void tell(const Watch *w, EmuMeeting how, const Touch *then, EmuTouch first,
-                 const Touch *now, EmuTouch second) {
+static void tell(const Watch *w, EmuMeeting how, EmuTouch first, const Touch *now,
+                 EmuTouch second) {
     const unsigned *b = w->m->launch->block;
-    EmuMeet one = {.kernel = w->m->entry->func->name,
-                   .how = how,
-                   .then = first,
-                   .now = second,
-                   .by_one = then->time && then->block == now->block && then->thread == now->thread,
-                   .thread = {now->thread % b[0], now->thread / b[0] % b[1],
-                              now->thread / b[0] / b[1]}};
+    EmuMeet one = {
+        .kernel = w->m->entry->func->name,
+        .how = how,
+        .then = first,
+        .now = second,
+        .thread = {now->thread % b[0], now->thread / b[0] % b[1], now->thread / b[0] / b[1]}};
     memcpy(one.block, w->m->ctaid, sizeof one.block);
     add(&w->m->result->meets, &one);
 }
@@ -157,7 +154,7 @@ void watch_touch(Watch *w, Marks *marks, const Touch *now, bool writes, const To
     int own = source_at(w, now);
     EmuTouch second = told(now, own, writes);
     if (own == UNKNOWN_SOURCE) {
-        if (!w->has_unknown) tell(w, EMU_MEETS_UNKNOWN, now, second, now, second);
+        if (!w->has_unknown) tell(w, EMU_MEETS_UNKNOWN, second, now, second);
         w->has_unknown = true;
         return;
     }
@@ -166,7 +163,7 @@ void watch_touch(Watch *w, Marks *marks, const Touch *now, bool writes, const To
         int other = __builtin_ctz(others);
         bool is_last = source_at(w, wrote) == other, has_written = marks->writes >> other & 1;
         const Touch *then = is_last ? wrote : before(w, other, has_written, read);
-        tell(w, is_last ? EMU_MEETS_IN_ORDER : EMU_MEETS, then, told(then, other, has_written), now,
+        tell(w, is_last ? EMU_MEETS_IN_ORDER : EMU_MEETS, told(then, other, has_written), now,
              second);
     }
     if (writes) marks->writes |= 1u << own;

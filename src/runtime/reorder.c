@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -26,7 +27,7 @@ struct Other {
 
 typedef struct Child {
     pid_t pid;
-    int to, from; /* pipes */
+    int socket; /* to it; in it, to its parent */
 } Child;
 
 enum { LEAST_PATIENCE_S = 10, MOST_TIMES = 20, MOST_ORDERS = 4 };
@@ -45,12 +46,12 @@ static double now(void) {
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* --- pipes --- */
+/* --- sockets --- */
 
 static bool send_all(int to, const void *bytes, size_t n) {
     const uint8_t *at = bytes;
     while (n > 0) {
-        ssize_t done = write(to, at, n);
+        ssize_t done = send(to, at, n, MSG_NOSIGNAL); /* it may have ended */
         if (done < 0 && errno == EINTR) continue;
         if (done <= 0) return false;
         at += done, n -= (size_t)done;
@@ -95,14 +96,14 @@ static void send_both(const Child *c) {
     uint64_t *asked = NULL, address;
     unsigned reach;
     int n = 0, cap = 0;
-    while (take_all(c->from, &address, sizeof address, now() + 1e6) && address) {
+    while (take_all(c->socket, &address, sizeof address, now() + 1e6) && address) {
         gi_grow(asked, n, cap);
         asked[n++] = address;
     }
     for (int i = 0; i < n; i++)
-        if (!send_region(c->to, asked[i])) return;
+        if (!send_region(c->socket, asked[i])) return;
     for (int i = 0; (address = emu_touched(runtime.emu, i, &reach)) != 0; i++)
-        if (reach & EMU_WRITTEN && !send_region(c->to, address)) return;
+        if (reach & EMU_WRITTEN && !send_region(c->socket, address)) return;
 }
 
 /* Sends the status, waits for what the parent wrote, and sends what both have written. */
@@ -117,31 +118,33 @@ static void serve(const OpLaunch *l, const Child *c, int order, const EmuLaunch 
     how.print = NULL;
     how.count_uninitialised = false;
     how.check_races = EMU_RACES_NONE;
-    if (order > 0 && !take_all(c->from, &go, 1, now() + 1e6)) _exit(1);
+    if (order > 0 && !take_all(c->socket, &go, 1, now() + 1e6)) _exit(1);
     memory_each(take_other);
     memset(&r, 0, sizeof r);
     if (!emu_launch(l->kernel->module->emu, &how, &r, &err)) _exit(1);
-    if (send_all(c->to, &r.status, sizeof r.status) && send_all(c->to, r.message, sizeof r.message))
+    if (send_all(c->socket, &r.status, sizeof r.status) &&
+        send_all(c->socket, r.message, sizeof r.message))
         send_both(c);
     _exit(0);
 }
 
 /* --- a launch --- */
 
-/* Those begun before have the parent's ends of their pipes; a child that has them, too, would keep
-** them open. */
+/* Those begun before have the parent's ends of their sockets; a child that has them, too, would
+** keep them open. */
 static void begin_child(ReorderRun *run, const EmuLaunch *how) {
-    int up[2], down[2], order = run->n;
-    if (pipe(up) != 0 || pipe(down) != 0) refuse("--check order: no pipe: %s", strerror(errno));
+    int ends[2], order = run->n;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+        refuse("--check order: no socket: %s", strerror(errno));
     pid_t pid = fork();
     if (pid < 0) refuse("--check order: no second process: %s", strerror(errno));
     if (pid == 0) {
-        for (int i = 0; i < run->n; i++) close(run->child[i].to), close(run->child[i].from);
-        close(up[0]), close(down[1]);
-        serve(run->l, &(Child){.to = up[1], .from = down[0]}, order, how);
+        for (int i = 0; i < run->n; i++) close(run->child[i].socket);
+        close(ends[0]);
+        serve(run->l, &(Child){.socket = ends[1]}, order, how);
     }
-    close(up[1]), close(down[0]);
-    run->child[run->n++] = (Child){pid, down[1], up[0]};
+    close(ends[1]);
+    run->child[run->n++] = (Child){pid, ends[0]};
 }
 
 /* Sums of floats in two orders are equal by chance now and then: others are tried. */
@@ -204,8 +207,8 @@ static bool send_written(const Child *c) {
     uint64_t address, end = 0;
     unsigned reach;
     for (int i = 0; (address = emu_touched(runtime.emu, i, &reach)) != 0; i++)
-        if (reach & EMU_WRITTEN && !send_all(c->to, &address, sizeof address)) return false;
-    return send_all(c->to, &end, sizeof end);
+        if (reach & EMU_WRITTEN && !send_all(c->socket, &address, sizeof address)) return false;
+    return send_all(c->socket, &end, sizeof end);
 }
 
 static void forget_next(Region *r) {
@@ -217,10 +220,10 @@ static void forget_next(Region *r) {
 static void take_answers(const ReorderRun *run, const Child *c, double until, bool *differs) {
     const struct Other *before = cause_before();
     Answer a;
-    while (take_all(c->from, &a, sizeof a, until)) {
+    while (take_all(c->socket, &a, sizeof a, until)) {
         uint8_t *bytes = gi_alloc(a.size);
         Region *r = memory_at(a.address);
-        bool is_new = take_all(c->from, bytes, a.size, until) && r && !r->has_next &&
+        bool is_new = take_all(c->socket, bytes, a.size, until) && r && !r->has_next &&
                       r->contents.size == a.size;
         if (is_new) compare(run, r, bytes, before);
         else free(bytes);
@@ -234,9 +237,9 @@ static bool judge(const ReorderRun *run, const Child *c) {
     EmuStatus status;
     char message[600];
     bool differs = false;
-    if (c > run->child && !send_all(c->to, "", 1)) return true;
-    if (!take_all(c->from, &status, sizeof status, until) ||
-        !take_all(c->from, message, sizeof message, until)) {
+    if (c > run->child && !send_all(c->socket, "", 1)) return true;
+    if (!take_all(c->socket, &status, sizeof status, until) ||
+        !take_all(c->socket, message, sizeof message, until)) {
         say("--check order: kernel %s did not end in another order of its threads; it is not "
             "compared",
             run->l->kernel->shown);
@@ -259,8 +262,7 @@ void reorder_end(ReorderRun *run, bool ok) {
     memory_each(move_on);
     for (int i = 0; i < run->n; i++) {
         kill(run->child[i].pid, SIGKILL); /* where it has not ended */
-        close(run->child[i].to);
-        close(run->child[i].from);
+        close(run->child[i].socket);
         waitpid(run->child[i].pid, NULL, 0);
     }
     free(run);

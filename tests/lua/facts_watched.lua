@@ -59,13 +59,6 @@ tap.case("which pointers led to one byte", function()
   is("if (n < 0) y[i] = x[i]; else y[i] = x[i ^ 32];", { "a", "a", 1 }, "",
     "one memory, other elements")
   is("n = y[i] + x[i];\nif (n > 9) y[0] = n;", { "a", "a", 1 }, "", "one memory that is only read")
-  local function by_one(body)
-    local m = launched('extern "C" __global__ void k(int *y, int *x, int n)\n{\nint i = '
-      .. "threadIdx.x;\n" .. body .. "\n}\n", { "a", "a", 64 })
-    return m.meets and m.meets[1] and m.meets[1].by_one
-  end
-  tap.is(by_one "y[i] = 1;\nif (x[i] > 64) y[0] = 1;", true, "by one thread")
-  tap.is(by_one "y[i] = 1;\n__syncthreads();\nif (x[i ^ 1] > 64) y[0] = 1;", false, "by two")
   is("y[i] = i;\n__syncthreads();\nif (x[i ^ 1] > 64) y[i + 32] = 1;",
     { "a", "a", N }, "in order 1:4w>2:6r", "written by one thread and read by another")
   is("((char *)y)[4 * i] = 1;\nif (((char *)x)[4 * i + 1] > 5) y[0] = 1;", { "a", "a", N }, "",

@@ -371,22 +371,29 @@ local function waiting(fn, seen)
   end
 end
 
---- Why a loop cannot stand around the whole of a kernel's body; nil where it can. What a call does
---- to memory need not be known: it does the same for an item wherever that is done.
----@param fn table
+--- Returns why a kernel's threads cannot be taken apart: they wait for each other, or share memory;
+--- nil where they can.
+---@param fn table of kernel.read
 ---@return string?
-function M.unfit_for_loop(fn)
-  local kernel, body = fn.kernel, fn.body.body
+function M.bound_together(fn)
   local all = effects.of(fn, fn.body)
   if all.barrier or all.warp then return "its threads wait for each other" end
-  local unknown = waiting(fn, {})
-  if unknown then return unknown end
   if all.conditional or all["goto"] or all.label then return "it has an #if or a goto" end
   for _, s in ipairs(fn.statements) do
     for _, d in ipairs(s.declared or {}) do
       if d.shared or d.extern then return "it has shared memory" end
     end
   end
+end
+
+--- Why a loop cannot stand around the whole of a kernel's body; nil where it can. What a call does
+--- to memory need not be known: it does the same for an item wherever that is done.
+---@param fn table
+---@return string?
+function M.unfit_for_loop(fn)
+  local kernel, body = fn.kernel, fn.body.body
+  local why = M.bound_together(fn) or waiting(fn, {})
+  if why then return why end
   if not body[1] or not kernel:begins_line(body[1].first) or not kernel:begins_line(fn.close)
     or kernel:line_of(body[1].first) == kernel:line_of(fn.open) then
     return "its braces share lines with statements"

@@ -29,15 +29,8 @@ local function unfit(index)
   local fn = index.fn
   local why = unfit_uses(index)
   if why then return why end
-  local all = effects.of(fn, fn.body)
-  if all.opaque then return "something in the kernel is not understood" end
-  if all.barrier or all.warp then return "its threads wait for each other" end
-  if all.conditional or all["goto"] or all.label then return "it has an #if or a goto" end
-  for _, s in ipairs(fn.statements) do
-    for _, d in ipairs(s.declared or {}) do
-      if d.shared or d.extern then return "it has shared memory" end
-    end
-  end
+  if effects.of(fn, fn.body).opaque then return "something in the kernel is not understood" end
+  return threads.bound_together(fn)
 end
 
 -- The loops to be shared, and what one lane writes for all; nil and why there are none.

@@ -87,12 +87,7 @@ local function counts_across_blocks(fn, name)
       and mentions(words, node.first, node.last, name)
   end
   for _, s in ipairs(fn.statements) do
-    for _, tree in ipairs { s.tree or false, s.condition or false, s.step or false } do
-      if tree then expression.walk(tree, see) end
-    end
-    for _, d in ipairs(s.declared or {}) do
-      if d.init then expression.walk(d.init, see) end
-    end
+    for _, tree in ipairs(statement.trees(s)) do expression.walk(tree, see) end
   end
   return found
 end
