@@ -1,6 +1,6 @@
 # gilua's Makefile. Its manual is `make help`.
 #
-# All of src/*/*.c but the host's main.c and precompile.c goes into one archive; ./gilua and every test program in
+# All of src/*/*.c and src/*/*/*.c but the host's main.c and precompile.c goes into one archive; ./gilua and every test program in
 # tests/c link what they need of it. Objects live under build/, one folder for each CC and SANITIZE.
 # The libraries are linked statically where the machine has their archives, so that ./gilua needs
 # nothing but the C library at run time; NVRTC and the driver are opened at run time.
@@ -70,7 +70,7 @@ unpack   := $(call static,zstd) $(call static,lz4)
 archives  = $(filter /%,$(lua_lib) $(libs) $(unpack) $(edit_lib)) /usr/include/xxhash.h
 
 # --- files
-sources    := $(wildcard src/*/*.c)
+sources    := $(wildcard src/*/*.c src/*/*/*.c)
 objects    := $(sources:src/%.c=$O/obj/%.o)
 runtime    := $(filter $O/obj/runtime/%,$(objects))
 inject     := $(filter $O/obj/inject/%,$(objects))
@@ -378,7 +378,7 @@ help:
 	@echo "make fuzz       every reader, the archive, the farm's sockets, for a minute each, changed PTX for ten,"
 	@echo "                under sanitizers; SECONDS=N for another time,"
 	@echo "                TARGET=NAME is one, SEED=N the same inputs again"
-	@echo "make mutants FILE=src/emu/order.c  does a test notice each of 20 one-line changes of the file?"
+	@echo "make mutants FILE=src/emu/check/order.c  does a test notice each of 20 one-line changes of the file?"
 	@echo "                N=100 tries more, SEED=N others; tests/mutants/covers.lua says which tests"
 	@echo "make scores     are the data of kernels/ as good as their READMEs say?"
 	@echo "make docs       write docs/api.md, the man page and the completions from the code"

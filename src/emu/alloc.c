@@ -6,7 +6,7 @@
 ** until QUARANTINE others have been freed, so that whoever still uses it is told whose it was. All
 ** of this depends on the calls alone: equal programs have equal addresses.
 */
-#include "emu/undefined.h"
+#include "emu/check/undefined.h"
 #include "emu/core.h"
 
 #include <stdio.h>

@@ -15,7 +15,7 @@
 #define GILUA_EMU_CORE_H
 
 #include "base/base.h"
-#include "emu/cost.h"
+#include "emu/cost/cost.h"
 #include "emu/emu.h"
 #include "ptx/ptx.h"
 
@@ -821,7 +821,7 @@ size_t module_param_bytes(const Code *code);
 uint64_t module_func_address(const EmuModule *m, int func);
 int module_func_at(const EmuModule *m, uint64_t address); /* -1: none of this module */
 
-/* decode_module.c: all functions of a module; what is not known in one is said in Code.refused. */
+/* decode/module.c: all functions of a module; what is not known in one is said in Code.refused. */
 void decode_module(EmuModule *mod);
 void code_free(Code *c); /* decode.c */
 

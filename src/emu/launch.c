@@ -1,9 +1,9 @@
 /* launch.c - one launch: checks it, gives it its registers and memory, has its blocks run
 ** (turns.c). */
 #include "emu/core.h"
-#include "emu/nested.h"
-#include "emu/tex.h"
-#include "emu/undefined.h"
+#include "emu/exec/nested.h"
+#include "emu/exec/tex.h"
+#include "emu/check/undefined.h"
 
 #include <stdio.h>
 #include <stdlib.h>

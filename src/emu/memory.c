@@ -1,8 +1,8 @@
 /* memory.c - every access the fast paths of exec_mem.h leave over: lane by lane, each checked for
 ** bounds, alignment and permission, in lane order. */
-#include "emu/bounds.h"
-#include "emu/lanes.h"
-#include "emu/undefined.h"
+#include "emu/decode/bounds.h"
+#include "emu/exec/lanes.h"
+#include "emu/check/undefined.h"
 #include "emu/view.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* module.c - the virtual GPU itself, its textures, and loaded modules with their variables. */
-#include "emu/undefined.h"
+#include "emu/check/undefined.h"
 #include "emu/view.h"
-#include "emu/tex.h"
+#include "emu/exec/tex.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>

@@ -1,4 +1,4 @@
-/* Which ways to name an address an instruction takes (src/emu/bounds.c), and what is said of the
+/* Which ways to name an address an instruction takes (src/emu/decode/bounds.c), and what is said of the
 ** others. */
 #include "emu_core_run.h"
 

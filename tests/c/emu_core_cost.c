@@ -1,7 +1,7 @@
 /* The cost model: deterministic, and every waste costs. */
 #include <math.h>
 
-#include "emu/cost.h"
+#include "emu/cost/cost.h"
 #include "emu_core_run.h"
 
 static uint32_t out[1 << 18];

@@ -2,7 +2,7 @@
 ** NaNs whose bits only arithmetic reads, bases of shared loads that are looked at once, texture
 ** instructions that take over what their neighbours fetched. */
 #include "emu/core.h"
-#include "emu/ops.h"
+#include "emu/decode/ops.h"
 #include "emu_core_run.h"
 
 enum { N = 32 };

@@ -1,7 +1,7 @@
 /* Three fused multiply-adds in a row are run in one go: each sees the results of those before it,
 ** and lanes that wait elsewhere keep their values. Numbers are small integers, so exact. */
 #include "emu/core.h"
-#include "emu/ops.h"
+#include "emu/decode/ops.h"
 #include "emu_core_run.h"
 
 enum { N = 32 };

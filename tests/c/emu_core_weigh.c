@@ -3,7 +3,7 @@
 ** places. Lanes that wait elsewhere keep their values. Sums that only arithmetic reads are done
 ** with less care. Numbers are small integers, so exact. */
 #include "emu/core.h"
-#include "emu/ops.h"
+#include "emu/decode/ops.h"
 #include "emu_core_run.h"
 
 enum { N = 32, ACTIVE = 20 };

@@ -1,5 +1,5 @@
 /* emu_num.c - num.h against the C machine's own roundings, long double and naive bit loops. */
-#include "emu/num.h"
+#include "emu/exec/num.h"
 
 #include <fenv.h>
 #include <math.h>

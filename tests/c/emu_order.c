@@ -1,7 +1,7 @@
-/* What the race check takes to be in order (src/emu/order.c): barriers, bar.warp.syncs, and fences
+/* What the race check takes to be in order (src/emu/check/order.c): barriers, bar.warp.syncs, and fences
 ** with a strong write that another thread reads. Each test tells blocks step by step what happens,
 ** and then asks which accesses are over. */
-#include "emu/shadow.h"
+#include "emu/check/shadow.h"
 #include "tap.h"
 
 enum { KEY = 64, OTHER_KEY = 128, BLOCKS = 6 };

@@ -1,6 +1,6 @@
 /* emu_tex.c - texture sampling against the formulas of CUDA's "Texture Fetching" appendix, written
 ** down naively: addressing by loops, weights in 1/256 as integers, nested interpolation. */
-#include "emu/tex.h"
+#include "emu/exec/tex.h"
 
 #include <math.h>
 #include <stdlib.h>

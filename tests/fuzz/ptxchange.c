@@ -4,14 +4,14 @@
 ** makes one change to modifiers, operands, offsets, numbers, declarations, guards, or statements;
 ** the next call reads the text anew. What comes out is odd, and most often still parses: names that
 ** are declared stay the names that are used. Forms that no seed has come from the emulator's own
-** tables (emu/decode.h), with registers of the widths that they want, mostly. */
+** tables (emu/decode/decode.h), with registers of the widths that they want, mostly. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/decode.h"
+#include "emu/decode/decode.h"
 #include "fuzz.h"
 
 enum { MOST_TOKENS = 1 << 15, MOST_NAME = 120 };
@@ -521,7 +521,7 @@ static bool register_for(Text *x, int i, char letter, char out[MOST_NAME]) {
     return found > 0;
 }
 
-/* A pattern of modifiers (emu/decode.h) with its choices made. */
+/* A pattern of modifiers (emu/decode/decode.h) with its choices made. */
 static void add_modifiers(Text *x, gi_buf *out, const char *pattern) {
     while (*pattern) {
         size_t len = strcspn(pattern, " ");

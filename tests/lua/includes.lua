@@ -13,15 +13,17 @@ local function entries(folder, pattern)
   return list
 end
 
---- Every source file: { room =, path =, text = }.
+--- Every source file, of a room and of the folders in it: { room =, path =, text = }.
 local function sources()
   local list = {}
-  for _, room in ipairs(entries("src", "^%l")) do
-    for _, name in ipairs(entries("src/" .. room, "%.[ch]$")) do
-      local path = "src/" .. room .. "/" .. name
+  local function visit(room, folder)
+    for _, name in ipairs(entries(folder, "%.[ch]$")) do
+      local path = folder .. "/" .. name
       list[#list + 1] = { room = room, path = path, text = tap.read(path) }
     end
+    for _, name in ipairs(entries(folder, "^%l+$")) do visit(room, folder .. "/" .. name) end
   end
+  for _, room in ipairs(entries("src", "^%l")) do visit(room, "src/" .. room) end
   return list
 end
 
@@ -77,7 +79,7 @@ end)
 tap.case("rooms include what CONTRIBUTING.md says, all of it and nothing else", function()
   local wrong, used, inside = {}, {}, {}
   each_include('"([^"]+)"', function(file, header, where)
-    local room, name = header:match("^(%l+)/([%w_]+)%.%w+$")
+    local room, name = header:match "^(%l+)/([%w_/]+)%.%w+$"
     if not room then
       wrong[#wrong + 1] = where .. ": " .. header .. " is not written ROOM/NAME.h"
     elseif room ~= file.room then

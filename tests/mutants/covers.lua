@@ -40,20 +40,20 @@ return {
   { file = "lua/gilua/farm/funnel%.lua", tests = FUNNEL },
   { file = "lua/gilua/farm/stages/.*%.lua", tests = FUNNEL },
   { file = "lua/gilua/farm/sieve.lua", tests = "tests/lua/sieve.lua tests/lua/funnel.lua" },
-  { file = "src/emu/order%.c", tests = "build/tests/emu_order build/tests/emu_turns "
+  { file = "src/emu/check/order%.c", tests = "build/tests/emu_order build/tests/emu_turns "
     .. "build/tests/emu_core_barrier build/tests/emu_faults build/tests/emu_warps "
     .. "build/tests/emu_async build/tests/emu_programs build/tests/emu_threads" },
-  { file = "src/emu/race%.c", tests = "build/tests/emu_order build/tests/emu_turns "
+  { file = "src/emu/check/race%.c", tests = "build/tests/emu_order build/tests/emu_turns "
     .. "build/tests/emu_faults build/tests/emu_warps build/tests/emu_async "
     .. "build/tests/emu_programs build/tests/emu_core_barrier" },
-  { file = "src/emu/watch%.c", tests = "tests/lua/facts_watched.lua" },
-  { file = "src/emu/bounds%.c", tests = "build/tests/emu_bounds build/tests/emu_modules "
+  { file = "src/emu/check/watch%.c", tests = "tests/lua/facts_watched.lua" },
+  { file = "src/emu/decode/bounds%.c", tests = "build/tests/emu_bounds build/tests/emu_modules "
     .. "build/tests/emu_faults build/tests/emu_core_memory build/tests/emu_core_names "
     .. "build/tests/emu_instructions_memory build/tests/emu_forms" },
-  { file = "src/emu/library%.c", tests = "build/tests/emu_beyond build/tests/emu_format" },
-  { file = "src/emu/nested%.c", tests = "build/tests/emu_beyond build/tests/emu_whole" },
-  { file = "src/emu/surface%.c", tests = "build/tests/emu_beyond build/tests/emu_surface" },
-  { file = "src/emu/texture%.c", tests = "build/tests/emu_beyond build/tests/emu_tex "
+  { file = "src/emu/decode/library%.c", tests = "build/tests/emu_beyond build/tests/emu_format" },
+  { file = "src/emu/exec/nested%.c", tests = "build/tests/emu_beyond build/tests/emu_whole" },
+  { file = "src/emu/exec/surface%.c", tests = "build/tests/emu_beyond build/tests/emu_surface" },
+  { file = "src/emu/exec/texture%.c", tests = "build/tests/emu_beyond build/tests/emu_tex "
     .. "build/tests/emu_instructions_texture" },
   { file = "src/replay/.*%.c", tests = "build/tests/replay build/tests/replay_turns "
     .. "tests/lua/hostile_recordings.lua" },

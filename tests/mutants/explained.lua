@@ -3,16 +3,16 @@
 -- says it.
 
 return {
-  -- src/emu/order.c
-  { file = "src/emu/order.c", what = "`0` becomes `1`",
+  -- src/emu/check/order.c
+  { file = "src/emu/check/order.c", what = "`0` becomes `1`",
     line = "for (int k = 0; k < FENCE_SCOPES; k++) free(h->at[i].pasts[k].at);",
     why = "It leaks memory, which only make SANITIZE=address test sees." },
-  { file = "src/emu/order.c", what = "`2` becomes `3`", line = "if (2 * h->n >= h->cap) {",
+  { file = "src/emu/check/order.c", what = "`2` becomes `3`", line = "if (2 * h->n >= h->cap) {",
     why = "The table grows earlier, and holds the same." },
-  { file = "src/emu/order.c", what = "`32` becomes `33`",
+  { file = "src/emu/check/order.c", what = "`32` becomes `33`",
     line = "uint64_t i = key * 0x9e3779b97f4a7c15u >> 32;",
     why = "Another hash of a key finds other slots, and the same place." },
-  { file = "src/emu/order.c", what = "`>` becomes `>=`",
+  { file = "src/emu/check/order.c", what = "`>` becomes `>=`",
     line = "if (from->time > to->time) to->time = from->time;",
     why = "Of two that are equal either is the greater one." },
   -- lua/gilua/facts/loop.lua

@@ -1,0 +1,23 @@
+/* exec_avx512.c - the fast loop a third time, in registers of 64 bytes. Same source, same bits. */
+#if defined(__x86_64__)
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target(                                                \
+    "avx2,fma,bmi,bmi2,popcnt,avx512f,avx512bw,avx512vl,avx512dq,avx512vpopcntdq"))),              \
+    apply_to = function)
+#else
+#pragma GCC target("avx2,fma,bmi,bmi2,popcnt,avx512f,avx512bw,avx512vl,avx512dq")
+#pragma GCC target("avx512vpopcntdq,prefer-vector-width=512")
+#endif
+#define EMU_AVX2
+#define EMU_AVX512
+#define EMU_VARIANT exec_avx512
+#include "emu/exec/exec.c"
+#if defined(__clang__)
+#pragma clang attribute pop
+#endif
+#else
+#include "emu/core.h"
+Stop exec_avx512(Machine *m, Warp *w) {
+    return exec_base(m, w);
+}
+#endif

@@ -1,0 +1,21 @@
+/* rows_avx512.c - the rows a third time, in registers of 64 bytes. Same source, same bits. */
+#if defined(__x86_64__)
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target(                                                \
+    "avx2,fma,f16c,bmi,bmi2,popcnt,avx512f,avx512bw,avx512vl,avx512dq,avx512vpopcntdq"))),         \
+    apply_to = function)
+#else
+#pragma GCC target("avx2,fma,f16c,bmi,bmi2,popcnt,avx512f,avx512bw,avx512vl,avx512dq")
+#pragma GCC target("avx512vpopcntdq,prefer-vector-width=512")
+#endif
+#define EMU_AVX2
+#define EMU_AVX512
+#define ROWS_VARIANT rows_avx512
+#include "emu/exec/rows.c"
+#if defined(__clang__)
+#pragma clang attribute pop
+#endif
+#else
+#define ROWS_VARIANT rows_avx512
+#include "emu/exec/rows.c"
+#endif

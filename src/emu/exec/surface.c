@@ -1,0 +1,182 @@
+/* surface.c - loads and stores through surfaces: bytes of an array's texels, at integer coordinates
+** of which the first counts bytes.
+**
+** What a coordinate outside means says the instruction: .trap a fault, .clamp the nearest texel,
+** .zero that zeros are read and nothing is written. Races are not looked for.
+*/
+#include "emu/decode/decode.h"
+#include "emu/exec/tex.h"
+#include "emu/view.h"
+
+#include <string.h>
+
+enum { SURF_TRAP, SURF_CLAMP, SURF_ZERO };
+
+/* --- one lane --- */
+
+static const char *surface_misuse(const EmuTexture *t, const TexForm *f) {
+    if (f->dims != t->dims) return "has another number of coordinates than the surface";
+    if (f->layered != (t->layers > 0))
+        return f->layered ? "names a layer of a surface that has none"
+                          : "names no layer of a layered surface";
+    return NULL;
+}
+
+/* Coordinates x in bytes, y, z or layer: within their bounds, or made so. */
+static bool into_bounds(const TexForm *f, int64_t at[3], const int64_t most[3], bool *outside) {
+    *outside = false;
+    for (int k = 0; k < 3; k++) {
+        if (at[k] >= 0 && at[k] <= most[k]) continue;
+        *outside = true;
+        at[k] = at[k] < 0 ? 0 : most[k];
+    }
+    return !*outside || f->clamp != SURF_TRAP;
+}
+
+static bool raise_outside(Machine *m, Warp *w, const Ins *in, const TexForm *f, int lane,
+                          const EmuTexture *t, const int64_t at[3]) {
+    return fault_raise(m, w, in, lane, EMU_ILLEGAL_ADDRESS,
+                       "out-of-bounds %s of %d bytes of a surface of %lld x %lld x %lld texels, at "
+                       "byte %lld, row %lld, %s %lld",
+                       f->is_store ? "write" : "read", f->size * f->count, (long long)t->size[0],
+                       (long long)(t->dims > 1 ? t->size[1] : 1),
+                       (long long)(t->dims > 2     ? t->size[2]
+                                   : t->layers > 0 ? t->layers
+                                                   : 1),
+                       (long long)at[0], (long long)at[1], f->layered ? "layer" : "slice",
+                       (long long)at[2]);
+}
+
+/* Where in the surface's memory a lane's bytes are; -1: nowhere (.zero); -2 after a fault. */
+static int64_t place(Machine *m, Warp *w, const Ins *in, const TexForm *f, int lane,
+                     const EmuTexture *t) {
+    int64_t at[3] = {0, 0, 0}, asked[3], bytes = f->size * f->count;
+    for (int k = 0; k < f->dims; k++)
+        at[k] = ((const S32 *)(const void *)row_at(w, f->coord[k + f->layered]))[lane];
+    if (f->layered) at[2] = ((const S32 *)(const void *)row_at(w, f->coord[0]))[lane];
+    const int64_t most[3] = {tex_row_bytes(t) - bytes, t->dims > 1 ? t->size[1] - 1 : 0,
+                             t->dims > 2     ? t->size[2] - 1
+                             : t->layers > 0 ? t->layers - 1
+                                             : 0};
+    bool outside;
+    memcpy(asked, at, sizeof asked);
+    if (most[0] < 0 || !into_bounds(f, at, most, &outside)) {
+        raise_outside(m, w, in, f, lane, t, asked);
+        return -2;
+    }
+    if (outside && f->clamp == SURF_ZERO) return -1;
+    if (at[0] % bytes == 0) return tex_byte_offset(t, at);
+    fault_raise(m, w, in, lane, EMU_MISALIGNED,
+                "misaligned %s of %lld bytes of a surface at byte %lld",
+                f->is_store ? "write" : "read", (long long)bytes, (long long)at[0]);
+    return -2;
+}
+
+static void move(const Warp *w, const TexForm *f, int lane, uint8_t *p) {
+    for (int k = 0; k < f->count; k++) {
+        uint8_t *row = row_at(w, f->reg[k]);
+        uint64_t v = 0;
+        if (f->is_store) {
+            v = f->size == 8 ? ((const U64 *)(const void *)row)[lane]
+                             : ((const U32 *)(const void *)row)[lane];
+            if (p) memcpy(p + k * f->size, &v, f->size);
+            continue;
+        }
+        if (p) memcpy(&v, p + k * f->size, f->size);
+        if (f->size == 8) ((U64 *)(void *)row)[lane] = v;
+        else ((U32 *)(void *)row)[lane] = (uint32_t)v;
+    }
+}
+
+static const TexSlot *surface_slot(Machine *m, Warp *w, const Ins *in, const TexForm *f, int lane,
+                                   uint64_t handle) {
+    const TexSlot *slot = slot_of(m->emu, handle);
+    const char *why = slot == NULL        ? "is no surface object"
+                      : !slot->is_surface ? "is a texture object, no surface"
+                      : slot->is_gone     ? "has no memory any more: it was freed"
+                                          : surface_misuse(&slot->t, f);
+    if (why == NULL) return slot;
+    fault_raise(m, w, in, lane, EMU_LAUNCH_ERROR, "surface misuse: %s0x%llx %s",
+                slot && slot->is_surface && !slot->is_gone ? "this access of " : "",
+                (unsigned long long)handle, why);
+    return NULL;
+}
+
+/* --- a warp --- */
+
+static bool do_surface(Machine *m, Warp *w, const Ins *in) {
+    if (m->view) return view_leave(m, VIEW_UNSUITED);
+    const TexForm *f = &w->code->tex[in->imm];
+    const U64 *handle = (const U64 *)(const void *)row_at(w, f->handle);
+    uint64_t at[LANES] = {0};
+    uint32_t seen = 0;
+    if (f->bound != BOUND_SURFACE)
+        return fault_raise(m, w, in, ALL_LANES, EMU_LAUNCH_ERROR, "an access without a bound");
+    for (uint32_t left = w->active; left; left &= left - 1) {
+        int i = __builtin_ctz(left);
+        const TexSlot *slot = surface_slot(m, w, in, f, i, handle[i]);
+        int64_t offset = slot ? place(m, w, in, f, i, &slot->t) : -2;
+        if (offset == -2) return false;
+        move(w, f, i, offset < 0 ? NULL : (uint8_t *)(uintptr_t)slot->t.data + offset);
+        if (offset < 0) continue;
+        at[i] = ((uint64_t)slot->alloc << ID_SHIFT) + (uint64_t)offset;
+        seen |= 1u << i;
+    }
+    if (f->is_store) w->moved = true;
+    if (seen) cost_lanes(m, w, at, seen, f->is_store ? COST_KIND_STORE : COST_KIND_TEXTURE);
+    return true;
+}
+
+/* --- decoding --- */
+
+static bool surface_clamp(const char *mod, TexForm *f) {
+    static const char *const modes[] = {"trap", "clamp", "zero"};
+    for (uint8_t k = 0; k < 3; k++)
+        if (strcmp(modes[k], mod) == 0) {
+            f->clamp = k;
+            return true;
+        }
+    return false;
+}
+
+static bool surface_registers(Decoder *d, TexForm *f, const PtxOperand *op) {
+    char letter = f->size == 8 ? 'q' : f->size == 4 ? 'w' : 'h';
+    int n = op->kind == PTX_OP_VECTOR ? op->n_elems : 1;
+    if (n != f->count) return decode_fail(d, "%d registers are expected", f->count);
+    for (int k = 0; k < n; k++) {
+        const PtxOperand *r = op->kind == PTX_OP_VECTOR ? &op->elems[k] : op;
+        if (f->is_store ? !source(d, r, letter, k, &f->reg[k]) : !dest(d, r, letter, &f->reg[k]))
+            return false;
+    }
+    return true;
+}
+
+/* suld.b.GEOMETRY{.v2,.v4}.TYPE.CLAMP d, [handle, {coordinates}]; sust the other way round. */
+bool decode_surface(Decoder *d) {
+    const PtxInstr *in = d->in;
+    bool store = ptx_is(in, "sust");
+    TexForm f = {.is_int = true, .is_store = store, .count = 1};
+    int k = 1;
+    PtxType type;
+    if (!mod_is(d, 0, "b") || in->n_args != 2) return decode_unknown(d);
+    const char *geometry = mod_at(d, k++);
+    f.layered = geometry[0] == 'a';
+    f.dims = (uint8_t)(geometry[f.layered] - '0');
+    if (strcmp(geometry + f.layered + 1, "d") != 0 || f.dims < 1 || f.dims > 3 - f.layered)
+        return decode_unknown(d);
+    if (mod_is(d, k, "v2")) f.count = 2, k++;
+    else if (mod_is(d, k, "v4")) f.count = 4, k++;
+    if (!ptx_type_parse(mod_at(d, k++), &type) || type < PTX_B8 || type > PTX_B64 ||
+        !surface_clamp(mod_at(d, k++), &f) || in->n_mods != k)
+        return decode_unknown(d);
+    f.size = (uint8_t)ptx_type_size(type);
+    const PtxOperand *at = &in->args[store ? 0 : 1];
+    if (at->kind != PTX_OP_TEX || at->n_elems != 2 || f.size * f.count > 16)
+        return decode_unknown(d);
+    HandleUse use = store ? HANDLE_SURFACE_STORE : HANDLE_SURFACE_LOAD;
+    if (!tex_handle(d, use, &at->elems[0], &f) || !tex_coordinates(d, &f, at)) return false;
+    if (!surface_registers(d, &f, &in->args[store ? 1 : 0])) return false;
+    tex_emit(d, &f);
+    emit_slow(d, do_surface, 0, 0, 0, 0, (uint64_t)d->code->n_tex - 1);
+    return true;
+}
