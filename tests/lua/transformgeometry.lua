@@ -2,7 +2,9 @@
 -- What is made is right at every size, with the launch that it asks for.
 
 package.path = "tests/lua/?.lua;lua/?.lua;lua/?/init.lua;" .. package.path
+local core = require "gilua.core"
 local gi = require "gilua"
+local grammar = require "gilua.transform.grammar"
 local kernels = require "gilua.transform.kernel"
 local launch = require "gilua.transform.launch"
 local rewritten = require "rewritten"
@@ -705,6 +707,48 @@ tap.case("what keeps a block beyond the last from doing anything", function()
   tap.is(promise, nil, "and not promised")
   tap.is(select(2, by "i * i"), nil, "a square of what is not below zero")
   tap.is(by "(i - 9) * (i - 9)", whole, "a square of what may be")
+end)
+
+-- A product of n by n numbers, an element a thread.
+local PRODUCT = rewritten.source [[
+    int row = blockIdx.y * blockDim.y + threadIdx.y;
+    int col = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= n || col >= n) return;
+    float sum = 0.0f;
+    for (int i = 0; i < n; i++) sum += a[row * n + i] * b[i * n + col];
+    out[row * n + col] = sum;]]
+
+transform.add { name = "add_bound", doc = "A test.", first = true,
+  find = function() return {} end,
+  make = function(_, line)
+    return { edits = { { line, line, "    // nothing" } }, launch = "block.y=8" }
+  end }
+
+tap.case("a register tile: a tile in shared memory, blocks merged on both sides", function()
+  local g = grammar.of(assert(core.grammar.parse("kernel.cu", { text = PRODUCT, kernel = "k" })))
+  local function made(genes)
+    local text, detail = g:apply(genes)
+    return text, detail.params[launch.PARAMETER]
+  end
+  local both = "T:merge<1>(x,4) T:merge<1>(y,2)"
+  local text, words = made("T:stage<7>(16,16) " .. both)
+  tap.is(words, "block.z<=1 block.y<=16 block.x<=16 grid.x/4 grid.y/2", "no grid is refused")
+  tap.has(text, "float sum_all_all[2][4];", "sums of a tile")
+  for _, n in ipairs { 1, 9, 37, 64 } do
+    local grid = (n + 7) // 8
+    tap.is(rewritten.difference(PRODUCT, text, { n }, { grid = { grid, grid }, block = { 8, 8 },
+      launch = words }), nil, ("%d blocks a side"):format(grid))
+  end
+  tap.is(select(2, made(both)), "grid.x/4 grid.y/2", "blocks alone")
+  tap.is(select(2, made "T:merge_threads<1>(x,2,next) T:merge<1>(y,2)"), "block.x%2 block.x/2 grid.y/2",
+    "threads, then blocks")
+  tap.is(select(2, made "T:merge<1>(x,4) T:unroll<7>(2) T:merge<1>(y,2)"), "grid.x/4 grid.y/2",
+    "geometry is made first")
+  tap.is(select(2, made "T:merge<1>(x,4) T:add_bound<7>() T:merge<1>(y,2)"),
+    "grid.x/4 block.y=8 grid.y%2 grid.y/2", "after another change only the text says it")
+  g = grammar.of(assert(core.grammar.parse("kernel.cu", { kernel = "k",
+    text = PRODUCT:gsub("col >= n", "row < 0") })))
+  tap.is(select(2, made(both)), "grid.x%4 grid.x/4 grid.y/2", "a side that nothing bounds")
 end)
 
 tap.case("loops around what is done for each", function()

@@ -219,11 +219,6 @@ end
 local BELOW, BEYOND = { ["<"] = true, ["<="] = true }, { [">="] = true, [">"] = true }
 local NOT = { [">="] = "<", [">"] = "<=" }
 
-local function is_return(s)
-  if s and s.kind == "block" and #s.body == 1 then s = s.body[1] end
-  return s ~= nil and s.kind == "return" and not s.tree
-end
-
 --- Can nobody else see what a statement does?
 ---@param fn table
 ---@param s table
@@ -255,7 +250,7 @@ end
 -- What an `if` says of an index; nil of nothing.
 local function guard_of(s, name)
   if s.kind ~= "if" or not s.condition or s.otherwise then return nil end
-  local leaves = is_return(s.body)
+  local leaves = statement.is_return(s.body)
   for _, part in ipairs(expression.parts(s.condition, leaves and "||" or "&&", {})) do
     local turned = leaves and part.kind == "unary" and part.op == "!"
     local bound, relation = bound_of(turned and part.a or part, name,
@@ -285,7 +280,7 @@ function M.guard(index, is_private)
     if guard and guard.leaves then return guard end
     if guard then
       found = guard
-    elseif not is_private(fn, s) and not (s.kind == "if" and is_return(s.body)) then
+    elseif not is_private(fn, s) and not (s.kind == "if" and statement.is_return(s.body)) then
       return no(s)
     end
   end

@@ -24,6 +24,7 @@
 --
 -- A body whose blocks cannot be told (a #if parts an `if` from its statement) has no tree.
 
+local expression = require "gilua.source.expression"
 local settings = require "gilua.base.settings"
 
 local M = {}
@@ -37,14 +38,20 @@ function M.is_barrier(s)
   return callee and callee.kind == "name" and callee.text == "__syncthreads" or false
 end
 
+M.LOOPS = settings.set "for while do"
+
 --- Is a statement in a loop of its function?
 function M.is_in_loop(s)
   local at = s.parent
-  while at do
-    if at.kind == "for" or at.kind == "while" or at.kind == "do" then return true end
-    at = at.parent
-  end
-  return false
+  while at and not M.LOOPS[at.kind] do at = at.parent end
+  return at ~= nil
+end
+
+--- Is it a return that gives nothing, alone or in braces?
+---@param s table?
+function M.is_return(s)
+  if s and s.kind == "block" and #s.body == 1 then s = s.body[1] end
+  return s ~= nil and s.kind == "return" and not s.tree
 end
 
 --- Is it a #if, #else, …?
@@ -71,6 +78,25 @@ function M.walk(s, visit)
     M.walk(s.body, visit)
   end
   if s.otherwise then M.walk(s.otherwise, visit) end
+end
+
+--- Is there a statement of some kinds in one?
+---@param s table
+---@param kinds table<string, true>
+---@return boolean
+function M.holds(s, kinds)
+  local found = false
+  M.walk(s, function(below) found = found or kinds[below.kind] or false end)
+  return found
+end
+
+--- Calls visit(node) for each node of a function's expressions, as gilua.source.expression walks.
+---@param fn table of kernel.read
+---@param visit fun(node: table): boolean?
+function M.each_node(fn, visit)
+  for _, s in ipairs(fn.statements) do
+    for _, tree in ipairs(M.trees(s)) do expression.walk(tree, visit) end
+  end
 end
 
 return M

@@ -46,19 +46,21 @@ local Grammar = {}
 ---@field steps table[] for each gene { says = … } or { why = … }
 ---@field launch string
 ---@field alone boolean?
+---@field bounded table<string, table<string, table>>? by kernel and side, what its last genes, that
+---  keep what each block does, knew (gilua.facts.bounded)
 
 local function pristine(self)
   if not self.pristine then self.pristine = lines.of((self.core:apply("", true))) end
   return self.pristine
 end
 
--- The analysis of a source as it is now.
-local function analysis(self, now)
+-- The analysis of a source as it is now; `bounded`: what its genes knew before (facts.bounded).
+local function analysis(self, now, bounded)
   if now == self.pristine and self.first then return self.first end
   local list = {}
   for i = 1, now.n do list[i] = now[i] or "" end
   local kernel = kernels.read(list, { entries = self.entries, values = self.values,
-    donors = self.donors })
+    donors = self.donors, bounded = bounded })
   if now == self.pristine then self.first = kernel end
   return kernel
 end
@@ -92,13 +94,24 @@ local function complete(change, kernel, g)
   change.promise = ours[1] and table.concat(ours, ", ")
 end
 
+-- What is known of all kernels after a change that keeps what each block of one does.
+local function bounded_after(kernel, before, line, bounded)
+  local list, fn = {}, function_at(kernel, line)
+  for name, known in pairs(before or {}) do list[name] = known end
+  list[fn.name] = bounded
+  return list
+end
+
 -- The change that a gene means; or nil and why there is none.
-local function change_of(self, g, now)
-  local kernel = analysis(self, now)
+local function change_of(self, g, before)
+  local kernel = analysis(self, before.lines, before.bounded)
   local change, why = transform.find(g.name).make(kernel, g.line, g.args)
   local own = change and change.launch and self.named and kernel_at(kernel, g.line)
   if own then change.launch = launch.named(change.launch, own) end
   if change then complete(change, kernel, g) end
+  if change and change.bounded then
+    change.bounded = bounded_after(kernel, before.bounded, g.line, change.bounded)
+  end
   return change, why or ("nothing at line %d is as it wants it"):format(g.line)
 end
 
@@ -115,7 +128,7 @@ local function note(made, index, change)
     launch.read(change.launch)
     made.launch = (made.launch .. " " .. change.launch):match "^%s*(.*)$"
   end
-  made.alone = made.alone or change.alone
+  made.alone, made.bounded = made.alone or change.alone, change.bounded
 end
 
 local function copy(t)
@@ -137,7 +150,7 @@ end
 local function step(self, before, index, g)
   local made = copy(before)
   for _, field in ipairs { "by", "shift", "steps" } do made[field] = copy(before[field]) end
-  local change, why = change_of(self, g, made.lines)
+  local change, why = change_of(self, g, made)
   local edited
   if change then edited, why = lines.edited(made.lines, change.edits) end
   made.steps[index] = edited

@@ -21,6 +21,7 @@ local edit = require "gilua.rewrite.edit"
 local effects = require "gilua.facts.effects"
 local expression = require "gilua.source.expression"
 local sides = require "gilua.facts.sides"
+local statement = require "gilua.source.statement"
 local types = require "gilua.facts.types"
 
 local M = {}
@@ -48,14 +49,9 @@ local function has_way_out(s)
   return found
 end
 
-local function is_return(s)
-  if s.kind == "block" and #s.body == 1 then s = s.body[1] end
-  return s.kind == "return" and not s.tree
-end
-
 -- `if (c) return;`
 local function is_leaving(s)
-  return s.kind == "if" and s.condition and not s.otherwise and is_return(s.body)
+  return s.kind == "if" and s.condition and not s.otherwise and statement.is_return(s.body)
 end
 
 local OPPOSITE = { ["<"] = ">=", [">"] = "<=", ["<="] = ">", [">="] = "<", ["=="] = "!=",

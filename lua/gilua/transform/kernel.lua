@@ -14,6 +14,7 @@
 --   constants  { NAME = "8" }: macros that the problem defines, with their text
 --   values     function(fn) -> { [parameter] = integer }: what launches give it, all the same
 --   donors     gilua.transform.donors: other texts of which parts may come into this one
+--   bounded    { [kernel] = { [side] = … } }: what gilua.facts.bounded said of the text before it
 --   arguments  { [entry] = { [parameter] = { written = boolean } } }: what the problem knows
 --
 -- What it returns:

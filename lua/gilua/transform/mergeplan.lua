@@ -6,13 +6,12 @@ local blockwise = require "gilua.facts.blockwise"
 local effects = require "gilua.facts.effects"
 local mergeguards = require "gilua.transform.mergeguards"
 local statement = require "gilua.source.statement"
-local strided = require "gilua.facts.strided"
 local teams = require "gilua.transform.teams"
 local threads = require "gilua.facts.threads"
 
 local M = {}
 
-local holds, LOOPS, JUMPS = mergeguards.holds, mergeguards.LOOPS, mergeguards.JUMPS
+local holds, LOOPS, JUMPS = statement.holds, statement.LOOPS, mergeguards.JUMPS
 
 ---@class gilua.merged what is merged
 ---@field index string what tells one from another
@@ -39,7 +38,6 @@ for _, what in pairs(WHAT) do what.words = { [what.index] = true, [what.length] 
 ---@field parted table[] loops that are gone through once for all
 ---@field elements table<table, table> declarations of elements of what is there for each
 ---@field spread table<string, table> what is there for each -> declaration
----@field is_bounded boolean one beyond the last does nothing
 
 --------------------------------------------------------------------------------------------------
 -- Groups of statements
@@ -406,21 +404,6 @@ local function skips_values(plan)
   return false
 end
 
--- Is the grid's length asked for only to number blocks, blockIdx.y * gridDim.x + blockIdx.x? Then a
--- longer grid has other numbers, and each once.
-local function is_only_numbered(fn, side)
-  local words = fn.kernel.words
-  for _, i in ipairs(threads.uses(fn).gridDim[side]) do
-    local other = words[i - 1] == "*" and words[i - 4] == "blockIdx" and words[i - 2]
-    local text = table.concat(words, " ", i, math.min(i + 6, #words))
-    if not other or other == side
-      or text ~= ("gridDim . %s + blockIdx . %s"):format(side, side) then
-      return false
-    end
-  end
-  return true
-end
-
 --- What is to be done to a kernel; nil and why nothing can be.
 ---@param fn table of kernel.read
 ---@param merged "blocks"|"threads"
@@ -458,11 +441,6 @@ function M.of(fn, merged, side, team, is_plain)
   if name then return nil, ("%s goes on from one %s to the next"):format(name, what.one) end
   plan.spread, why = spread(plan)
   if not plan.spread then return nil, why end
-  plan.is_bounded = what == WHAT.blocks and strided.takes_any(fn, side)
-  if what == WHAT.blocks and not plan.is_bounded and is_only_numbered(fn, side) then
-    plan.is_bounded = mergeguards.is_bounded(known, guard)
-    if plan.is_bounded then plan.promise, plan.asks = mergeguards.assumed(known) end
-  end
   return plan
 end
 

@@ -33,6 +33,7 @@
 --                                                      sum += a[k] * weight(lane, k);
 --                                                    }
 
+local bounded = require "gilua.facts.bounded"
 local edit = require "gilua.rewrite.edit"
 local effects = require "gilua.facts.effects"
 local loop_of = require "gilua.facts.loop"
@@ -523,11 +524,13 @@ function M.merged(fn, what, side, count, team)
   end
   local edits = e:lines()
   if not edits then return nil, "two changes overlap" end
-  local of = what == "blocks" and "grid" or "block"
-  local by = team and team.size or count
-  local divides = plan.is_bounded and (plan.asks or "") or ("%s.%s%%%d "):format(of, side, by)
-  return { edits = edits, indent = deeper_lines(plan), promise = plan.promise,
-    launch = ("%s%s.%s/%d%s"):format(divides, of, side, count, shared) }
+  local of, known = what == "blocks" and "grid" or "block", nil
+  local asks = ("%s.%s%%%d "):format(of, side, team and team.size or count)
+  if what == "blocks" then known = bounded.of(fn, side) end
+  if known and known.answer ~= false then asks = known.asks end
+  return { edits = edits, indent = deeper_lines(plan), bounded = bounded.sides(fn),
+    promise = known and known.answer == nil and known.says or nil,
+    launch = ("%s%s.%s/%d%s"):format(asks, of, side, count, shared) }
 end
 
 --- Can blocks, or threads, of a kernel be merged along a side?
