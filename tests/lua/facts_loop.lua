@@ -1,6 +1,7 @@
 -- loop: what the head of a loop counts, how often it goes round, and what ends it.
 
 package.path = "tests/lua/?.lua;" .. package.path
+local halved = require "gilua.facts.halved"
 local kernel = require "gilua.transform.kernel"
 local loop_of = require "gilua.facts.loop"
 local tap = require "tap"
@@ -158,6 +159,48 @@ tap.case("the innermost loops that fit", function()
   tap.is(kinds(function(loop) return not loop.counted end), "while while", "whiles")
   tap.is(kinds(function() return true end, loops[2].statement), "while", "of a part")
   tap.is(kinds(function(loop) return loop.counted end, loops[2].statement), "for", "itself")
+end)
+
+tap.case("loops that halve what threads put together", function()
+  -- What is put together, and how many statements whatever is halved has, or 0.
+  local function of(head, steps, before)
+    local known = kernel.of_text("__global__ void k(float *y)\n{\n  int t = threadIdx.x, u = t + 1;"
+      .. " int k; __shared__ float s[64]; float own[64];" .. (before or "") .. "\n  for (" .. head
+      .. ") {" .. steps .. "}\n  y[t] = s[0];\n}\n")
+    local loop = known.loops[1]
+    local sum, any = halved.sum(loop), halved.any(loop)
+    return ("%s %d"):format(sum and (sum.how.op or sum.how.call) .. (sum.bound and " up" or "")
+      or "none", any and #any.body or 0)
+  end
+  local function is(head, steps, answer)
+    tap.is(of(head, steps .. " __syncthreads();"), answer, head .. " " .. steps)
+  end
+  local down = "k = 32; k > 0; k /= 2"
+  is(down, "if (t < k) s[t] += s[t + k];", "+ 2")
+  is("k = 32; k >= 1; k >>= 1", "if (t < k) s[t] = s[t] * s[k + t];", "* 2")
+  is("k = 32; k > 0; k = k / 2", "if (t < k) { s[t] = fmaxf(s[t + k], s[t]); }", "fmaxf 2")
+  is("int k = 1; k < 64; k *= 2", "if (t % (2 * k) == 0) s[t] += s[t + k];", "+ up 0")
+  is("int k = 1; k < 64; k *= 2", "if (t % (2 * u) == 0) s[t] += s[t + k];", "none 0")
+  is("int k = 2; k < 64; k *= 2", "if (t % (2 * k) == 0) s[t] += s[t + k];", "none 0")
+  is("k = 32; u > 0; k /= 2", "if (t < k) s[t] += s[t + k];", "none 0")
+  is("k = 32; k > 0; k /= 3", "if (t < k) s[t] += s[t + k];", "none 0")
+  is(down, "if (t < u) s[t] += s[t + k];", "none 0")
+  is(down, "if (u < k) s[u] += s[u + k];", "none 0")
+  is(down, "if (t < k) s[u] += s[u + k];", "none 2")
+  is(down, "if (t < k) s[t] += s[t + u];", "none 2")
+  is(down, "if (t < k) s[t] -= s[t + k];", "none 2")
+  is(down, "if (t < k) own[t] += own[t + k];", "none 2")
+  is(down, "if (t < k) s[t] += s[t + k]; else y[t] = 1;", "none 0")
+  is(down, "if (t < k) { s[t] += s[t + k]; k = 2; }", "none 0")
+  is(down, "if (t < k) { s[t] += s[t + k]; break; }", "none 0")
+  is(down, "if (t < k) s[t] += 1; __syncthreads();", "none 0")
+  is(down, "if (t < k) s[t] += 1; __syncthreads(); if (t < k) y[t] = s[t];", "none 4")
+  is(down, "y[t] = 1;", "none 0")
+  is(down, "", "none 0")
+  tap.is(of(down, "if (t < k) s[t] += s[t + k];"), "none 0", "no barrier")
+  tap.is(of(down, "if (t < k) s[t] += s[t + k]; y[t] = 1;"), "none 0", "something in its place")
+  tap.is(of("k = 32; k > 0; k /= 2", "if (t < k) s[t] += s[t + k]; __syncthreads();", "y[k] = 2;"),
+    "+ 0", "the variable is asked for elsewhere")
 end)
 
 tap.done()

@@ -2,6 +2,7 @@
 -- with what it reads.
 
 package.path = "tests/lua/?.lua;" .. package.path
+local by_example = require "gilua.source.pattern"
 local effects = require "gilua.facts.effects"
 local gi = require "gilua"
 local kernel = require "gilua.transform.kernel"
@@ -282,6 +283,35 @@ tap.case("places by a pattern of the language", function()
   tap.has(not ok and why, "`int $x = 3;` is not understood: it declares a name", "a name")
   ok, why = pcall(found, "x", "f(")
   tap.has(not ok and why, "the pattern `f(` is not understood", "nor what is no C++")
+end)
+
+tap.case("an expression like an example", function()
+  local function is(text, example, answer, ...)
+    local tree = gi.grammar.source(text):expression()
+    local list, holes = {}, by_example.match(tree, example, ...)
+    for name, node in pairs(holes or {}) do
+      list[#list + 1] = name .. "=" .. (node.text or node.op or node.kind)
+    end
+    table.sort(list)
+    tap.is(holes and table.concat(list, " ") or "none", answer, text .. " like " .. example)
+  end
+  is("k /= 2", "$k /= 2", "k=k")
+  is("k /= 3", "$k /= 2", "none")
+  is("k = (k >> 1)", "$k = $k >> 1", "k=k")
+  is("k = j >> 1", "$k = $k >> 1", "none")
+  is("p[i].x = p[i].x + q", "$a = $a + $b", "a=member b=q")
+  is("p[i].x = p[j].x + q", "$a = $a + $b", "none")
+  is("t % (2 * k) == 0", "$t % ($k * 2) == 0", "k=k t=t", "$t % (2 * $k) == 0")
+  is("t % 2 * k == 0", "$t % (2 * $k) == 0", "none")
+  is("max(a, b + 1)", "max($x, $y)", "x=a y=+")
+  is("max(a, b, c)", "max($x, $y)", "none")
+  is("min(a, b)", "max($x, $y)", "none")
+  is("c ? a : b", "$c ? $x : $x", "none")
+  is("(float)a", "(float)$a", "a=a")
+  is("(int)a", "(float)$a", "none")
+  is("a", "1", "none")
+  is("p->x", "$p.x", "none")
+  tap.is(by_example.match(nil, "$a"), nil, "nothing is like none")
 end)
 
 tap.done()

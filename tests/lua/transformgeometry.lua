@@ -740,8 +740,8 @@ tap.case("a register tile: a tile in shared memory, blocks merged on both sides"
       launch = words }), nil, ("%d blocks a side"):format(grid))
   end
   tap.is(select(2, made(both)), "grid.x/4 grid.y/2", "blocks alone")
-  tap.is(select(2, made "T:merge_threads<1>(x,2,next) T:merge<1>(y,2)"), "block.x%2 block.x/2 grid.y/2",
-    "threads, then blocks")
+  tap.is(select(2, made "T:merge_threads<1>(x,2,next) T:merge<1>(y,2)"),
+    "block.x%2 block.x/2 grid.y/2", "threads, then blocks")
   tap.is(select(2, made "T:merge<1>(x,4) T:unroll<7>(2) T:merge<1>(y,2)"), "grid.x/4 grid.y/2",
     "geometry is made first")
   tap.is(select(2, made "T:merge<1>(x,4) T:add_bound<7>() T:merge<1>(y,2)"),

@@ -5,10 +5,9 @@ local rewritten = require "rewritten"
 local tap = require "tap"
 local transform = require "gilua.transform.transform"
 local kernels = require "gilua.transform.kernel"
-local warps = require "gilua.transform.warps"
 
 local warp_atomic, block_atomic = transform.find "warp_atomic", transform.find "block_atomic"
-local tree = warps[1]
+local tree = transform.find "tree"
 
 local right, refused = rewritten.judge({ 0, 1, 33, 300 })
 

@@ -12,7 +12,7 @@
 -- has a race, and no answer that could be kept.
 
 local merging = require "gilua.transform.merging"
-local teams = require "gilua.transform.teams"
+local teams = require "gilua.facts.teams"
 local threads = require "gilua.facts.threads"
 
 local COUNTS = { "2", "4", "8" }

@@ -4,7 +4,7 @@
 --   local known, guards, guard = mergeguards.of(fn, "threadIdx", "x", team, same)
 --
 -- Three kinds: the one around all the work of a kernel (`if (i < n)`, or a return where it is not
--- so); each `if` of threads with a loop in it; and of a team (gilua.transform.teams) such an `if`
+-- so); each `if` of threads with a loop in it; and of a team (gilua.facts.teams) such an `if`
 -- that is done for all of it, as those without work do what the first one does and store nothing.
 
 local blockwise = require "gilua.facts.blockwise"

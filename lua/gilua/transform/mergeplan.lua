@@ -6,7 +6,7 @@ local blockwise = require "gilua.facts.blockwise"
 local effects = require "gilua.facts.effects"
 local mergeguards = require "gilua.transform.mergeguards"
 local statement = require "gilua.source.statement"
-local teams = require "gilua.transform.teams"
+local teams = require "gilua.facts.teams"
 local threads = require "gilua.facts.threads"
 
 local M = {}

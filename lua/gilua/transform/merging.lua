@@ -20,7 +20,7 @@
 -- work is done one after the other, as it was. Of threads, that is so of each `if` with a loop in
 -- it. No barrier may stand where only some threads come.
 --
--- Threads of a team (gilua.transform.teams) have more in common than others: a thread that does
+-- Threads of a team (gilua.facts.teams) have more in common than others: a thread that does
 -- what several of one warp did has their item, all that is made of it, and what they load of it.
 -- Of such, an `if` with a loop in it that the first of them does is done for all: one that did not
 -- do it does what the first one does, and stores nothing.
@@ -41,7 +41,7 @@ local mergeplan = require "gilua.transform.mergeplan"
 local settings = require "gilua.base.settings"
 local sides_of = require "gilua.facts.sides"
 local statement = require "gilua.source.statement"
-local teams = require "gilua.transform.teams"
+local teams = require "gilua.facts.teams"
 local threads = require "gilua.facts.threads"
 
 local M = {}

@@ -17,7 +17,7 @@ local laneparts = require "gilua.transform.laneparts"
 local rowteams = require "gilua.transform.rowteams"
 local settings = require "gilua.base.settings"
 local statement = require "gilua.source.statement"
-local teams = require "gilua.transform.teams"
+local teams = require "gilua.facts.teams"
 local threads = require "gilua.facts.threads"
 
 local M = {}

@@ -21,11 +21,11 @@
 -- differ by threadIdx.x alone, in blocks whose rows are whole warps. threadIdx.x / 32 is too.
 
 local edit = require "gilua.rewrite.edit"
-local elements = require "gilua.transform.elements"
-local elsewhere = require "gilua.transform.elsewhere"
+local elements = require "gilua.rewrite.elements"
+local elsewhere = require "gilua.rewrite.elsewhere"
 local expression = require "gilua.source.expression"
 local forms = require "gilua.transform.forms"
-local guarded = require "gilua.transform.guarded"
+local guarded = require "gilua.rewrite.guarded"
 local iterations = require "gilua.rewrite.iterations"
 local loop_of = require "gilua.facts.loop"
 local settings = require "gilua.base.settings"

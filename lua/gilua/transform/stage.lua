@@ -14,16 +14,16 @@
 --     for (int k = k_from; k < n; k++) sum += a[row * n + k] * …;
 --
 -- An element is the same for all threads of the block, for those of a row of it or for those of a
--- column. Conditions around the loop become a variable (gilua.transform.guarded); an element is
+-- column. Conditions around the loop become a variable (gilua.rewrite.guarded); an element is
 -- loaded where those hold that say where it lies. What the loop updates in memory stays in a
 -- variable.
 
 local affine = require "gilua.source.affine"
 local edit = require "gilua.rewrite.edit"
 local effects = require "gilua.facts.effects"
-local elements = require "gilua.transform.elements"
-local elsewhere = require "gilua.transform.elsewhere"
-local guarded = require "gilua.transform.guarded"
+local elements = require "gilua.rewrite.elements"
+local elsewhere = require "gilua.rewrite.elsewhere"
+local guarded = require "gilua.rewrite.guarded"
 local kept_of = require "gilua.facts.kept"
 local loop_of = require "gilua.facts.loop"
 local once = require "gilua.facts.once"

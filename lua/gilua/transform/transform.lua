@@ -46,7 +46,7 @@ local OWN = [[
   rewrite.specialise rewrite.vector rewrite.batch rewrite.search rewrite.prefetch rewrite.reuse
   stage shuffle transpose rewrite.float rewrite.narrow rewrite.unsigned rewrite.divide
   rewrite.power rewrite.remainder transplant rewrite.fuse rewrite.unswitch rewrite.split
-  sections fuse_kernels rewrite.warp_atomic rewrite.block_atomic warps warp_loop
+  sections fuse_kernels rewrite.warp_atomic rewrite.block_atomic rewrite.tree warp_loop
   rewrite.warp_barrier rewrite.barriers rewrite.private rewrite.pad rewrite.constant
 ]]
 

@@ -7,7 +7,7 @@
 
 local edit = require "gilua.rewrite.edit"
 local effects = require "gilua.facts.effects"
-local elsewhere = require "gilua.transform.elsewhere"
+local elsewhere = require "gilua.rewrite.elsewhere"
 local expression = require "gilua.source.expression"
 local loop_of = require "gilua.facts.loop"
 local sides_of = require "gilua.facts.sides"
@@ -167,7 +167,7 @@ end
 -- ---- what is made of them -----------------------------------------------------------------------
 
 --- The source of an element elsewhere, without brackets where its place is the iteration alone.
----@param names table of gilua.transform.elsewhere
+---@param names table of gilua.rewrite.elsewhere
 ---@param before string[] lines that declare what it needs
 function M.elsewhere(loop, el, names, before)
   local text = elsewhere.text(loop.fn, el.node.first, el.node.last, names, before)
