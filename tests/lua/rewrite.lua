@@ -276,12 +276,13 @@ local function head_of(text)
   return head
 end
 
--- Facts once each, in order.
-local function facts_of(needs)
+-- Facts once each, in order; those of needs with a field alone, where one is given.
+local function facts_of(needs, field)
   local list, seen = {}, {}
   for _, need in ipairs(needs) do
-    if not seen[need[1]] then list[#list + 1] = need[1] end
-    seen[need[1]] = true
+    local is_wanted = not field or need[field]
+    if is_wanted and not seen[need[1]] then list[#list + 1] = need[1] end
+    seen[need[1]] = seen[need[1]] or is_wanted
   end
   return list
 end
@@ -392,9 +393,8 @@ tap.case("a head promises what its record promises", function()
   for _, one in ipairs(records()) do
     local head, wanted = head_of(one.text), {}
     if (" " .. head.promises .. ","):find " apart," then wanted[1] = "apart" end
-    for _, need in ipairs(one.record.needs) do
-      if need.promised then wanted[#wanted + 1] = need[1] end
-    end
+    local facts = facts_of(one.record.needs, "promised")
+    table.move(facts, 1, #facts, #wanted + 1, wanted)
     if one.record.promise then wanted[#wanted + 1] = "numbers" end
     tap.is(head.promises, wanted[1] and table.concat(wanted, ", ") or "nothing", one.name)
     local is_apart = wanted[1] == "apart"

@@ -1287,7 +1287,7 @@ tap.case("wider blocks", function()
     int each = (n + blockDim.x - 1) / blockDim.x;
     for (int i = threadIdx.x * each; i < (threadIdx.x + 1) * each && i < n; i++)
       out[i] = a[i] * 2.f;]], 1, { "2" })
-  local change = require("gilua.transform.widen").make(kernels.of_text(sum), 2, { "4" })
+  local change = transform.find("widen").make(kernels.of_text(sum), 2, { "4" })
   tap.raises(function() launch.changed({ grid = { 5 }, block = { 128 } }, change.launch) end,
     "wants block.x to be 64, and it is 128", "a launch that is not as wide as the macro says")
   tap.has(select(2, rewritten.text("widen", sum, 2, { "32" })), "at most 1024 threads",
@@ -1349,6 +1349,10 @@ tap.case("wider blocks", function()
     float s = 0;
     for (int i = threadIdx.x; i < n; i += blockDim.x) s += a[i];
     if (threadIdx.x == 0) { if (s > 2.f) out[0] = 1; }]], 1, { "2" }, told)
+  refused("the same in one condition", "widen", rewritten.source [[
+    float s = 0;
+    for (int i = threadIdx.x; i < n; i += blockDim.x) s += a[i];
+    if (threadIdx.x == 0 && s > 2.f) out[0] = 1;]], 1, { "2" }, told)
   local function items(what, body, before)
     refused(what, "widen", rewritten.source("int t = threadIdx.x; " .. (before or "")
       .. "\nfor (int i = t; i < n; i += blockDim.x) " .. body), 1, { "2" },
@@ -1366,10 +1370,37 @@ tap.case("wider blocks", function()
   refused("a loop that some leave", "widen", rewritten.source [[
     for (int i = threadIdx.x; i < n; i += blockDim.x) { if (a[i] > 1.f) break; out[i] = a[i]; }]],
     1, { "2" }, "left before its end")
-  tap.is(require("gilua.transform.widen").make(kernels.of_text(rewritten.source [[
+  tap.is(transform.find("widen").make(kernels.of_text(rewritten.source [[
     float s = 0;
     for (int i = threadIdx.x; i < n; i += blockDim.x) { s += a[i]; out[i] = s; }]]), 1, { "2" })
     .promise, "no iteration of the loop at line 4 asks for `s` of another", "a promise")
+  local function says(body, before, options)
+    local text = (before or "#define WIDTH 64\n") .. rewritten.source(body)
+    local known = kernels.of_text(text, options)
+    local change, why = transform.find("widen").make(known, known.functions[1].line, { "2" })
+    return change and change.promise or why or "nothing"
+  end
+  local loop = "for (int i = threadIdx.x; i < n; i += WIDTH) out[i] = a[i];\n"
+  tap.is(says(loop), "nothing", "a loop by a macro")
+  tap.is(says(loop .. "for (int j = threadIdx.x; j < n; j += 7) out[j] = threadIdx.x;"),
+    "line 5 does the same for an item, however many threads there are",
+    "one by something else promises")
+  local none = "its threads go through no loop together"
+  tap.is(says(loop, "#define WIDTH 16\n"), none, "a macro that is no block's width")
+  tap.is(says "for (int i = n - threadIdx.x; i > 0; i -= WIDTH) out[i] = a[i];", none, "downwards")
+  tap.is(says(loop .. "out[0] = PART(2);", "#define WIDTH 64\n#define PART(x) ((x) * WIDTH)\n"),
+    "what it calls uses WIDTH, too", "a macro that has it")
+  tap.is(says(loop, nil, { constants = { WIDTH = "64" } }), "WIDTH is a parameter of the problem",
+    "the problem's own")
+  local function block(n) return { values = function() return { ["blockDim.x"] = n } end } end
+  tap.is(says(loop, nil, block(128)), "WIDTH is 64, and its blocks have 128 threads", "another")
+  tap.is(says(loop, nil, block(64)), "nothing", "the same")
+  tap.is(says(loop .. "extern __shared__ float s[]; s[0] = 1.f;"),
+    "the launch says how much shared memory it has", "dynamic shared memory")
+  tap.is(says(loop .. "dim3 d = blockDim;"), "blockDim is used as a whole", "all sides at once")
+  tap.is(says(loop .. "out[0] = threadIdx.y;"), "its threads differ along more than x", "along y")
+  tap.is(says(loop .. "if (threadIdx.x == 0) ; else atomicAdd(out, 1.f);"),
+    "each of its threads updates memory once", "all but the first")
   refused("no loop", "widen", rewritten.source [[
     if ((int)threadIdx.x < n) out[threadIdx.x] = blockDim.x;]], 1, { "2" }, "no loop together")
   refused("what it calls knows the width", "widen", "#define WIDTH 64\n"

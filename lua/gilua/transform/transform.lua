@@ -41,7 +41,7 @@ local M = {}
 
 -- Modules of those that come with gilua: one each, or a list; records stand in the room rewrite.
 local OWN = [[
-  rewrite.axes widen rewrite.coarsen merge rewrite.grid_stride rewrite.grid_size warp_row
+  rewrite.axes rewrite.widen rewrite.coarsen merge rewrite.grid_stride rewrite.grid_size warp_row
   subwarp rewrite.unroll rewrite.split_accumulator rewrite.keep rewrite.carry rewrite.hoist
   rewrite.specialise rewrite.vector rewrite.batch rewrite.search rewrite.prefetch rewrite.reuse
   stage shuffle transpose rewrite.float rewrite.narrow rewrite.unsigned rewrite.divide

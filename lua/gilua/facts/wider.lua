@@ -1,0 +1,244 @@
+--- wider: would the blocks of a kernel do the same with more threads, which its width counts
+-- (gilua.facts.width)?
+--
+-- Each question is one thing that more threads would change: an element of a thread's own, an
+-- update by each thread, what an iteration does for its thread, what a thread says of its share.
+-- Yes is true, no is false and unknown is nil, each with the sentence.
+
+local affine = require "gilua.source.affine"
+local carried = require "gilua.facts.carried"
+local depends = require "gilua.facts.depends"
+local effects = require "gilua.facts.effects"
+local expression = require "gilua.source.expression"
+local nothing = require "gilua.facts.nothing"
+local pattern = require "gilua.source.pattern"
+local statement = require "gilua.source.statement"
+local threads = require "gilua.facts.threads"
+local width = require "gilua.facts.width"
+
+local M = {}
+
+-- ---- what some threads do alone -----------------------------------------------------------------
+
+-- Is a number the same whatever the block's width is, which a macro may be?
+local function is_fixed(fn, node, macro)
+  local is_own = node.kind == "name" and node.text ~= macro
+  return affine.integer(node) or is_own and affine.macro(fn.kernel, node.text)
+end
+
+-- Does a condition hold for the same threads of a wider block: `t == 0`, `!t`, `t < 32`?
+local function keeps_others_out(fn, tree, macro)
+  local both = pattern.match(tree, "$a && $b")
+  if both then
+    return keeps_others_out(fn, both.a, macro) or keeps_others_out(fn, both.b, macro)
+  end
+  local found = pattern.match(tree, "!$t", "$t < $n", "$t <= $n", "$n > $t", "$n >= $t", "$t == $n")
+  return found and threads.is_thread(fn, found.t) and (not found.n or is_fixed(fn, found.n, macro))
+end
+
+-- Is a statement below such a condition?
+local function is_guarded(fn, s, macro)
+  while s.parent do
+    local around = s.parent
+    local is_then = around.kind == "if" and around.body == s and around.condition
+    if is_then and keeps_others_out(fn, around.condition, macro) then return true end
+    s = around
+  end
+  return false
+end
+
+-- ---- what each thread does ----------------------------------------------------------------------
+
+-- Is a thread's number a term of a sum?
+local function has_thread(fn, tree)
+  local sum = pattern.match(tree, "$a + $b", "$a - $b")
+  if sum then return has_thread(fn, sum.a) or has_thread(fn, sum.b) end
+  return threads.is_thread(fn, tree)
+end
+
+-- Is anywhere a block's number times its width?
+local function counts_across_blocks(fn, name)
+  local found = false
+  statement.each_node(fn, function(node)
+    found = found or node.kind == "binary" and node.op == "*"
+      and width.mentions(fn, node.first, node.last, "blockIdx")
+      and width.mentions(fn, node.first, node.last, name)
+  end)
+  return found
+end
+
+-- Does an array grow with the block?
+local function grows(fn, node, macro)
+  local d = macro and node.kind == "name" and fn:declaration(node.text, node.first)
+  for _, extent in ipairs(d and d.extents or {}) do
+    if extent and width.mentions(fn, extent.first, extent.last, macro) then return true end
+  end
+  return false
+end
+
+--- Does no thread have an element of its own, which more threads do not have? It would be at its
+--- number, of an array that does not grow with the block, or of all blocks' threads.
+---@param fn table of kernel.read
+---@param macro? string the block's width
+---@return boolean
+---@return string? why
+function M.without_elements(fn, macro)
+  if counts_across_blocks(fn, macro or "blockDim") or counts_across_blocks(fn, "blockDim") then
+    return false, "its threads count items across blocks"
+  end
+  local found = false
+  local function see(node)
+    found = found or node.kind == "index" and has_thread(fn, node.index)
+      and not grows(fn, node.a, macro) or node.kind == "binary" and node.op == "+"
+      and has_thread(fn, node) and width.mentions(fn, node.first, node.last, "blockIdx")
+  end
+  for _, s in ipairs(fn.statements) do
+    local strides = s.parent and s.parent.init == s and s.parent.loop
+    local is_start = strides and width.of_tree(fn, strides.by)
+    local is_asked = not is_start and not is_guarded(fn, s, macro)
+    for _, tree in ipairs(is_asked and statement.trees(s) or {}) do expression.walk(tree, see) end
+  end
+  return not found, "each of its threads has an element, and more threads have none"
+end
+
+-- ---- the loops ----------------------------------------------------------------------------------
+
+--- Returns the loops that threads share; nil and why others may not do iterations of one.
+---@param fn table
+---@return table[]? statements
+---@return string? why
+function M.loops(fn)
+  local list = {}
+  for _, loop in ipairs(fn.loops) do
+    if loop.counted and width.of_tree(fn, loop.by) then
+      if loop.breaks or loop.leaves then
+        return nil, ("the loop at line %d is left before its end"):format(loop.line)
+      end
+      list[#list + 1] = loop.statement
+    end
+  end
+  return list
+end
+
+--- May other threads do iterations of them? true; nil and what has to be promised.
+---@param fn table
+---@return boolean?
+---@return string? promise
+function M.may_share(fn)
+  for _, loop in ipairs(fn.loops) do
+    local is_shared = loop.counted and width.of_tree(fn, loop.by)
+    local promise = is_shared and select(2, carried.of(loop))
+    if promise then return nil, promise end
+  end
+  return true
+end
+
+-- The loops that begin at a thread's own item.
+local function loops_from_thread(fn)
+  local list = {}
+  for _, loop in ipairs(fn.loops) do
+    local is_own, asks = false, depends.on_thread(fn, {})
+    for _, tree in ipairs(loop.statement.init and statement.trees(loop.statement.init) or {}) do
+      is_own = is_own or asks(tree)
+    end
+    if is_own then list[#list + 1] = loop.statement end
+  end
+  return list
+end
+
+-- The line in some loops' bodies that asks which thread does the item; nil where none does. A
+-- thread's number may say which element of a shared array it uses.
+local function differs_at(fn, loops, asks)
+  local line
+  local function see(node)
+    local d = node.kind == "index" and node.a.kind == "name"
+      and fn:declaration(node.a.text, node.a.token)
+    if d and (d.shared or d.pointer == 0) then return false end
+    if node.kind == "name" and asks(node) then line = line or fn.kernel:line_of(node.token) end
+  end
+  for _, s in ipairs(fn.statements) do
+    for _, head in ipairs(loops) do
+      local is_inside = head.body.first <= s.first and s.last <= head.body.last
+      for _, tree in ipairs(is_inside and statement.trees(s) or {}) do
+        expression.walk(tree, see)
+      end
+    end
+  end
+  return line
+end
+
+--- Do the items of shared loops not differ by who does them? false and why; nil, and what has to be
+--- promised of loops that go by something else than the width.
+---@param fn table
+---@param loops table[] statements
+---@param macro? string
+---@return boolean?
+---@return string?
+function M.alike(fn, loops, macro)
+  local heads = loops_from_thread(fn)
+  local asks = depends.on_thread(fn, heads, macro)
+  local line = differs_at(fn, loops, asks)
+  if line then
+    return false, ("line %d does an item otherwise for another thread"):format(line)
+  end
+  line = differs_at(fn, heads, asks)
+  if not line then return true end
+  return nil, ("line %d does the same for an item, however many threads there are"):format(line)
+end
+
+-- ---- behind the loops ---------------------------------------------------------------------------
+
+-- Does a statement's own part write memory, not a variable?
+local function writes_memory(fn, s)
+  for _, tree in ipairs(statement.trees(s)) do
+    for _, access in ipairs(effects.of(fn, tree).accesses) do
+      if access.write then return true end
+    end
+  end
+  return false
+end
+
+--- Does no thread alone write what it found in its own share of the loops?
+---@param fn table
+---@param loops table[] statements
+---@param macro? string
+---@return boolean
+---@return string? why
+function M.tells_no_share(fn, loops, macro)
+  local is_own = depends.on_share(fn, loops)
+  local function asks(s)
+    for _, tree in ipairs(s.kind ~= "block" and statement.trees(s) or {}) do
+      if is_own(tree) then return true end
+    end
+    return false
+  end
+  for _, s in ipairs(fn.statements) do
+    local at = writes_memory(fn, s) and s or fn.body
+    while is_guarded(fn, at, macro) do
+      if asks(at) or asks(at.parent) then
+        return false, "some threads write what each found in its own share of a loop"
+      end
+      at = at.parent
+    end
+  end
+  return true
+end
+
+--- Does no thread update memory, whether or not it has a share of the loops?
+---@param fn table
+---@param loops table[] statements
+---@param macro? string
+---@return boolean
+---@return string? why
+function M.updates_nothing(fn, loops, macro)
+  return nothing.counted(fn, loops, function(call)
+    for _, s in ipairs(fn.statements) do
+      local is_of = s.kind == "expression" and s.first <= call.node.first
+        and call.node.last <= s.last
+      if is_of then return not is_guarded(fn, s, macro) end
+    end
+    return true
+  end) == nil, "each of its threads updates memory once"
+end
+
+return M
