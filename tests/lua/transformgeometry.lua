@@ -1375,10 +1375,10 @@ tap.case("wider blocks", function()
     for (int i = threadIdx.x; i < n; i += blockDim.x) { s += a[i]; out[i] = s; }]]), 1, { "2" })
     .promise, "no iteration of the loop at line 4 asks for `s` of another", "a promise")
   local function says(body, before, options)
-    local text = (before or "#define WIDTH 64\n") .. rewritten.source(body)
-    local known = kernels.of_text(text, options)
-    local change, why = transform.find("widen").make(known, known.functions[1].line, { "2" })
-    return change and change.promise or why or "nothing"
+    local frame = (before or "#define WIDTH 64\n") .. rewritten.source(body)
+    local known = kernels.of_text(frame, options)
+    local made, why = transform.find("widen").make(known, known.functions[1].line, { "2" })
+    return made and made.promise or why or "nothing"
   end
   local loop = "for (int i = threadIdx.x; i < n; i += WIDTH) out[i] = a[i];\n"
   tap.is(says(loop), "nothing", "a loop by a macro")
