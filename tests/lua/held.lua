@@ -10,7 +10,7 @@
 local gi = require "gilua"
 local kernel = require "gilua.transform.kernel"
 local launch = require "gilua.transform.launch"
-local lines = require "gilua.transform.lines"
+local lines = require "gilua.source.lines"
 local transform = require "gilua.transform.transform"
 
 local M = {}

@@ -13,7 +13,7 @@ package.path = "tests/lua/?.lua;" .. package.path
 local core = require "gilua.core"
 local kernel = require "gilua.transform.kernel"
 local lfs = require "lfs"
-local lines = require "gilua.transform.lines"
+local lines = require "gilua.source.lines"
 local tap = require "tap"
 local transform = require "gilua.transform.transform"
 

@@ -196,6 +196,26 @@ tap.case("a change has the arrays that its facts took for different memory", fun
     "and one that is proved")
 end)
 
+tap.case("a change of a text that means the same has that text's arrays, too", function()
+  local row = "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < 9)\n"
+  tap.is(pairs_of(row .. "    for (int j = 0; j < 9; j++) a[i] += c[j];", "T:warp_row<3>(32)"),
+    "a-c", "what is kept in a variable, once")
+  tap.is(pairs_of(row .. [[
+    for (int j = 0; j < 9; j++) {
+      a[i] += c[j];
+      if (a[i] > 1.f) break;
+    }]], "T:warp_row<3>(32)"), "passed over: it has no loop that lanes could share",
+    "a refusal is that of the kernel as it is")
+  local sum = row .. [[ {
+    float s = 0;
+    for (int j = 0; j < 9; j++) s += c[j];
+    a[i] = s;
+  }]]
+  tap.is(pairs_of(sum, "T:warp_row<3>(32)"), "a-c", "where memory is not in the way")
+  tap.is(pairs_of(sum .. "\n  b[0] = 1;", "T:warp_row<3>(32)"), "a-b a-c b-c",
+    "and what threads do besides")
+end)
+
 tap.case("one that is no record takes all arrays of the function, where it says so", function()
   transform.add { name = "any", doc = "A test.", apart = true, promise = "all is well",
     find = function() return {} end,
@@ -236,6 +256,12 @@ __global__ void k(float *y, const float *x, int n)
     y[i] = x[i];
 }
 __global__ void none(float *y) { y[0] = 1.f; }
+__global__ void first(float *y, const float *x)
+{
+    if (threadIdx.x == 0) {
+        y[0] = x[0];
+    }
+}
 ]]
   tap.is(list["4 unroll"], "loop: its variable, its bound or the way out of it change within",
     "a loop that is left")
@@ -244,6 +270,10 @@ __global__ void none(float *y) { y[0] = 1.f; }
     .. "all launches", "values that nobody knows")
   tap.is(list["3 coarsen"], "threads: line 5 does something before it is known whether 'i' has an "
     .. "item", "an index")
+  tap.is(list["3 warp_row"], "shared_loop: it has no loop that lanes could share", "a row")
+  tap.is(list["1 warp_loop"], "first_thread: no `if` begins there whose condition is that the "
+    .. "thread is the first", "a kernel whose threads all work")
+  tap.is(list["10 warp_loop"], "shared_loop: it has no loop that lanes could share", "no loop")
   tap.is(list["7 coarsen"], "threads: no index that is computed from blockIdx is declared there",
     "a kernel without one")
   tap.is(list["7 private"], "threads: no shared array has one element a thread, and no other use",

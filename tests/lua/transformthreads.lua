@@ -65,7 +65,7 @@ tap.case("a loop that one thread did alone", function()
     float sum = 0.f;
     for (int i = 0; i < n; i++) sum += a[i];
     out[0] = sum;
-  }]], 3, {}, "not that the thread is the first")
+  }]], 3, {}, "that the thread is the first")
   refused("one iteration needs another", "warp_loop", rewritten.source [[
   if (threadIdx.x == 0) {
     float sum = 0.f;
@@ -216,7 +216,7 @@ tap.case("a kernel of one thread", function()
   local one = { type = "i32", block = 1, grid = 1, races = true }
   local function same(what, body)
     local source = rewritten.source(body, "int")
-    local change = assert(require("gilua.transform.warp_loop").make(kernels.of_text(source), 1))
+    local change = assert(transform.find("warp_loop").make(kernels.of_text(source), 1, {}))
     tap.is(change.launch, "grid.x==1 block.x==1 block.x=32", what .. ": its launch")
     local text = rewritten.text("warp_loop", source, 1)
     for _, n in ipairs { 0, 1, 33, 300 } do

@@ -17,7 +17,8 @@ return {
     .. "tests/lua/facts_blockwise.lua tests/lua/facts_early.lua tests/lua/facts_effects.lua "
     .. "tests/lua/facts_loop.lua "
     .. "tests/lua/facts_memory_of.lua tests/lua/facts_once.lua "
-    .. "tests/lua/facts_shared_out.lua tests/lua/facts_uniform.lua "
+    .. "tests/lua/facts_shared_loop.lua tests/lua/facts_shared_out.lua "
+    .. "tests/lua/facts_uniform.lua "
     .. "tests/lua/transform.lua tests/lua/transformarithmetic.lua "
     .. "tests/lua/transformremainder.lua tests/lua/proposals.lua" },
   { file = "lua/gilua/facts/accumulators.lua", tests = TRANSFORM },

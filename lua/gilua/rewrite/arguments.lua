@@ -1,9 +1,10 @@
 --- arguments: what stands between the brackets of a rewriting's gene, by its record's `args`.
 --
 -- A list of arguments, each { name, values }: one of these, false or `default` where it is left
--- out; { name, values, from =, to = }: any whole number between, these are proposed; or { name,
--- of = field }: a field of the place, false where it is left out. Or function(at), which returns
--- lists of texts, with `read` of the record, which makes values of them.
+-- out, and of `more` what is not proposed; { name, values, from =, to = }: any whole number
+-- between, these are proposed; or { name, of = field }: a field of the place, false where it is
+-- left out. Or function(at), which returns lists of texts, with `read` of the record, which makes
+-- values of them.
 
 local M = {}
 
@@ -36,13 +37,19 @@ function M.proposed(record, at)
   return lists
 end
 
+-- The values that an argument may have, those that are proposed first.
+local function all_of(arg)
+  local more, list = arg.more or {}, table.move(arg[2], 1, #arg[2], 1, {})
+  return table.move(more, 1, #more, #list + 1, list)
+end
+
 -- How a gene is written: vector<LINE>(ELEMENTS,WAY), with elements 4 or 2 and way split or none.
 local function usage(record)
   local names, says = {}, {}
   for i, arg in ipairs(record.args or {}) do
     local words = {}
     names[i] = arg[1]:upper()
-    for _, value in ipairs(not arg.from and arg[2] or {}) do
+    for _, value in ipairs(not (arg.from or arg.of) and all_of(arg) or {}) do
       words[#words + 1] = tostring(value or "none")
     end
     if arg.from then words[1] = ("%d to %d"):format(arg.from, arg.to) end
@@ -59,7 +66,7 @@ local function value_of(arg, text)
     local n = math.tointeger(tonumber(text))
     return n and n >= arg.from and n <= arg.to and n or nil
   end
-  for _, value in ipairs(arg[2]) do
+  for _, value in ipairs(all_of(arg)) do
     local is_left_out = text == nil and (value == false or value == arg.default)
     if is_left_out or value and tostring(value) == text then return value end
   end

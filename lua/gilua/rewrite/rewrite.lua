@@ -14,6 +14,10 @@
 --   becomes  function(at, e): writes the change by e (gilua.rewrite.edit) and returns what it does,
 --            in words, and a table of other fields of the change; nil and why it cannot be written
 --   launch   what becomes of the launch: "grid.$side/$1", with fields of the place and arguments
+--   first    true where it is made before others though `launch` is a field of its changes; before:
+--            the kinds, of others that come first, that it is made before
+--   instead  function(at): texts that mean the same as the kernel (gilua.rewrite.registers), which
+--            are tried in turn where a need fails; the refusal is that of the kernel as it is
 --   promise  what must be true of the numbers at each of its places, which no fact knows
 --   judged   true where answers say how well it keeps the meaning: no fact knows of roundings, of
 --            numbers that fit, or of races
@@ -117,16 +121,35 @@ end
 -- keeps a change, or nil and the refusal.
 local function noted(fn, ask, ...)
   local made, notes = apart.noting(function(...) return table.pack(ask(...)) end, ...)
-  if made[1] then
+  if made[1] and not made[1].pairs then
     made[1].asked, made[1].pairs = notes.asked, fn and apart.pairs(fn, notes) or {}
   end
   return made
 end
 
-local function change_of(record, at, values)
+local function change_as_is(record, at, values)
   local own, refused = answered(record, at, values)
   if not own then return nil, refused end
   return written(record, { own })
+end
+
+-- The change of a text that means the same, at the same line, as one of the kernel's.
+local function change_instead(record, at, values)
+  for _, one in ipairs(record.instead(at)) do
+    for _, there in ipairs(where.places(one.kernel, record.where)) do
+      local change = there.line == at.line
+        and noted(there.fn, change_as_is, record, there, values)[1]
+      if change then return one:both(change) end
+    end
+  end
+end
+
+-- A change; nil and the refusal.
+local function change_of(record, at, values)
+  local change, refused = change_as_is(record, at, values)
+  if change or not refused or not record.instead then return change, refused end
+  change = change_instead(record, at, values)
+  return change, not change and refused or nil
 end
 
 -- A change, or a refusal, is made once for a place and its arguments.
@@ -267,7 +290,8 @@ end
 ---@return table
 function M.of(record)
   local t = { name = record.name, doc = record.doc, record = record, judged = record.judged,
-    promise = record.promise, first = record.launch ~= nil }
+    promise = record.promise, first = record.launch ~= nil or record.first == true,
+    before = record.before }
   t.counts = math.tointeger(tonumber((record.launch or ""):match "/%$(%d)$"))
   t.times = t.counts ~= nil
   function t.find(kernel) return found(record, kernel) end

@@ -7,11 +7,13 @@
 --   indices       index (gilua.facts.threads): what a thread computes from where its block is
 --   declarations  d, s: a name that a statement of a function declares, and the statement; name
 --   statements    s
+--   first_threads s, condition, thread: what one thread does alone (gilua.facts.first_thread)
 --   arrays        d, name, sides: an array that is declared outside of functions
 --
 -- A set is { none (why a line has no such place), each(kernel), is_part (there are many in a loop
 -- or a function), fact (which decides that a kernel has none) }.
 
+local first_thread = require "gilua.facts.first_thread"
 local threads = require "gilua.facts.threads"
 
 local M = {}
@@ -78,6 +80,8 @@ M.SETS = {
   indices = { none = "no index that is computed from blockIdx is declared there", each = indices,
     fact = "threads" },
   declarations = { none = "no such name is declared there", each = declarations, is_part = true },
+  first_threads = { none = "no `if` begins there whose condition is that the thread is the first",
+    each = first_thread.all, fact = "first_thread" },
   statements = { none = "no statement begins there", each = statements, is_part = true },
 }
 

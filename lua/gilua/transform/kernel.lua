@@ -396,6 +396,10 @@ function M.read(lines, options)
   return kernel
 end
 
+--- Reads other lines by the options of a kernel: what an edit made of it.
+---@param lines gilua.lines
+function Kernel:again(lines) return M.read(lines, self.options) end
+
 --- Reads a text: a source whose lines are all as they stand.
 ---@param text string
 ---@param options? table

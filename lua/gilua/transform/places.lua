@@ -1,6 +1,6 @@
 --- places: which thread of a block an element belongs to.
 
-local forms = require "gilua.transform.forms"
+local forms = require "gilua.facts.forms"
 local sides_of = require "gilua.facts.sides"
 
 local M = {}

@@ -19,7 +19,7 @@
 
 local affine = require "gilua.source.affine"
 local expression = require "gilua.source.expression"
-local forms = require "gilua.transform.forms"
+local forms = require "gilua.facts.forms"
 local sides_of = require "gilua.facts.sides"
 local threads = require "gilua.facts.threads"
 

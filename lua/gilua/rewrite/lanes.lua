@@ -32,6 +32,20 @@ local M = {}
 ---@field other string
 ---@field place string
 ---@field mask string
+---@field wait string the statement by which lanes wait for each other
+
+--- Returns such names for so many lanes.
+---@param fn table of kernel.read
+---@param lane string
+---@param lanes integer
+---@return gilua.lane_names
+function M.names(fn, lane, lanes)
+  local names = { lane = lane, step = threads.new_name(fn, "step"),
+    other = threads.new_name(fn, "other"), place = threads.new_name(fn, "other_place"),
+    mask = lanes == 32 and "0xffffffffu" or threads.new_name(fn, "mask") }
+  names.wait = ("__syncwarp(%s);"):format(names.mask)
+  return names
+end
 
 -- One step of putting the least and where it is together; of equals the first counts.
 local function put_place(r, shuffled, names)
