@@ -75,6 +75,13 @@ tap.case("places times arguments for which all needs hold are found, and made", 
   tap.is(t.make(known, 3, { "4" }).says, "a comment", "who is given a change may alter it")
 end)
 
+tap.case("of two places on a line that both fit one is proposed", function()
+  local t = made_up { needs = {}, becomes = function() return "nothing" end }
+  local two = "for (int j = 0; j < 4; j++) ; for (int j = 0; j < 5; j++) ;"
+  tap.is(found(t, kernel.of_text("__global__ void k() {\n  " .. two .. "\n}\n")), "2(2) 2(4)",
+    "which is the first")
+end)
+
 tap.case("a refusal is data", function()
   local known = kernel.of_text((TWO_LOOPS:gsub("j < 4", "j < 3"):gsub("i%+%+", "i += 2")))
   local t = made_up()
@@ -274,6 +281,10 @@ __global__ void first(float *y, const float *x)
   tap.is(list["1 warp_loop"], "first_thread: no `if` begins there whose condition is that the "
     .. "thread is the first", "a kernel whose threads all work")
   tap.is(list["10 warp_loop"], "shared_loop: it has no loop that lanes could share", "no loop")
+  tap.is(list["5 sections"], "separate: one part leaves nothing in memory",
+    "of a kernel the refusal that came furthest")
+  tap.is(list["7 sections"], "cuts: no statement of a kernel's list, or of a loop's in it, begins "
+    .. "there", "a kernel of one statement")
   tap.is(list["7 coarsen"], "threads: no index that is computed from blockIdx is declared there",
     "a kernel without one")
   tap.is(list["7 private"], "threads: no shared array has one element a thread, and no other use",

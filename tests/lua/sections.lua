@@ -8,8 +8,10 @@ local grammar = require "gilua.transform.grammar"
 local kernels = require "gilua.transform.kernel"
 local launch = require "gilua.transform.launch"
 local rewritten = require "rewritten"
-local sections = require "gilua.transform.sections"
 local tap = require "tap"
+local transform = require "gilua.transform.transform"
+
+local sections = transform.find "sections"
 
 local MOST, SIZES = 8192, { 0, 1, 31, 64, 65, 200 }
 
@@ -357,7 +359,7 @@ tap.case("what is not made", function()
   below("a condition of what the first part writes", "", "p[c] < 1", "both parts need")
   below("a condition of what the second part writes", "", "q[c] < 1", "both parts need")
   refused("not a kernel", "__device__ void f(float *p) {\n  p[0] = 1;\n  p[1] = 2;\n}\n", 3,
-    "in no kernel that is launched")
+    "no statement of a kernel's list")
   refused("a function that asks for its block", source(HEAD .. sum .. "\n" .. other,
     "__device__ int own() { return blockIdx.z; }"), 6, "the function own uses blockIdx")
   refused("the kernel's line", COLUMNS, 2, "no statement")

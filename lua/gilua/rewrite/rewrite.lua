@@ -26,7 +26,7 @@
 --
 -- In `ask` and `becomes` a place `at` has kernel, fn and line, what its set gives it, its arguments
 -- by number (at[1]), names(wanted), which gives names that the text does not have, and what needs
--- before gave. A refusal is data: { fact, line, says }.
+-- before gave. A refusal is data: { fact, line, says, need (the number of that one) }.
 --
 -- What else is said of a transformation (transform.lua) follows. `first`: it changes the launch.
 -- `counts` and `times`: its launch is divided by that argument. Of a change, `pairs` and `asked`:
@@ -43,18 +43,22 @@ local M = {}
 
 -- ---- one place --------------------------------------------------------------------------------
 
-local function no(at, fact, says) return { fact = fact, line = at.line, says = says } end
+local function no(at, fact, says)
+  return { fact = fact, line = at.line, says = says, fn = at.fn }
+end
 
 -- The first need that does not hold; nil where all do: then the place has what they gave.
 local function refusal(record, at)
   local fn = at.fn
   if fn and not fn.body then return no(at, "opaque", fn.why or "its text is not understood") end
-  for _, need in ipairs(record.needs) do
+  for i, need in ipairs(record.needs) do
     local answer, says = need[2](at)
     if answer == nil and need.promised then
       at.promises[#at.promises + 1] = says or need.says
     elseif not answer then
-      return no(at, need[1], says or need.says)
+      local refused = no(at, need[1], says or need.says)
+      refused.need = i
+      return refused
     end
     if need.gives then at[need.gives] = answer end
   end
@@ -201,7 +205,7 @@ end
 -- The arguments with which a rewriting can be made at a place, and the first refusal.
 local function fitting(record, at)
   local list, refused = {}, nil
-  if not at.kernel:is_open(at.line, at.last) then return list, nil end
+  if not at.kernel:is_open(at.from or at.line, at.last) then return list, nil end
   local pays, why_not = not record.pays, nil
   if record.pays then pays, why_not = record.pays(at) end
   if not pays then return list, no(at, "pays", why_not) end
@@ -221,9 +225,12 @@ local function found(record, kernel)
       list[#list + 1] = { line = fn.line, args = { "all" } }
     end
   end
+  local seen = {}
   for _, at in ipairs(where.places(kernel, record.where)) do
     for _, args in ipairs((fitting(record, at))) do
-      list[#list + 1] = { line = at.line, args = args }
+      local key = at.line .. " " .. table.concat(args, ",")
+      if not seen[key] then list[#list + 1] = { line = at.line, args = args } end
+      seen[key] = true
     end
   end
   return list
@@ -269,6 +276,18 @@ local function without(set, kernel)
   return list
 end
 
+-- Of each function's refusals the first of those that came furthest, unless it is proposed there.
+local function furthest(list, proposed)
+  local best, order = {}, {}
+  for _, refused in ipairs(list) do
+    local other = best[refused.fn]
+    if not other and not proposed[refused.fn] then order[#order + 1] = refused.fn end
+    if not other or (refused.need or 0) > (other.need or 0) then best[refused.fn] = refused end
+  end
+  for i, fn in ipairs(order) do order[i] = best[fn] end
+  return order
+end
+
 --- Returns why a rewriting is not proposed: { fact, line, says } for each loop, function or kernel
 --- where no arguments fit; nothing of one that stands at names or statements.
 ---@param record table
@@ -277,12 +296,14 @@ end
 function M.refusals(record, kernel)
   local set = where.SETS[record.where]
   if not set or set.is_part then return {} end
-  local list = set.fact and without(record.where, kernel) or {}
+  local none, list, proposed = set.fact and without(record.where, kernel) or {}, {}, {}
   for _, at in ipairs(where.places(kernel, record.where)) do
     local args, refused = fitting(record, at)
     if #args == 0 and refused then list[#list + 1] = refused end
+    if #args > 0 then proposed[at.fn] = true end
   end
-  return list
+  if set.is_of_kernel then list = furthest(list, proposed) end
+  return table.move(list, 1, #list, #none + 1, none)
 end
 
 --- Makes a transformation (gilua.transform.transform) of a record.

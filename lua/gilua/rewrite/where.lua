@@ -1,6 +1,7 @@
 --- where: the named sets of places at which a rewriting may stand, in the file's order.
 --
--- A place is { kernel, fn, line, last (its last line) } and, by its set,
+-- A place is { kernel, fn, line, last (its last line), from (its first, where that is another) }
+-- and, by its set,
 --
 --   loops         loop (gilua.facts.loop)
 --   functions     a function for the GPU; kernels: one that is launched
@@ -8,11 +9,14 @@
 --   declarations  d, s: a name that a statement of a function declares, and the statement; name
 --   statements    s
 --   first_threads s, condition, thread: what one thread does alone (gilua.facts.first_thread)
+--   cuts          of, number, cut: before which statement a kernel may be cut (gilua.facts.cuts)
 --   arrays        d, name, sides: an array that is declared outside of functions
 --
 -- A set is { none (why a line has no such place), each(kernel), is_part (there are many in a loop
--- or a function), fact (which decides that a kernel has none) }.
+-- or a function), is_of_kernel (a kernel has many, and one refusal: the one that came furthest),
+-- fact (which decides that a kernel has none) }.
 
+local cuts = require "gilua.facts.cuts"
 local first_thread = require "gilua.facts.first_thread"
 local threads = require "gilua.facts.threads"
 
@@ -82,6 +86,8 @@ M.SETS = {
   declarations = { none = "no such name is declared there", each = declarations, is_part = true },
   first_threads = { none = "no `if` begins there whose condition is that the thread is the first",
     each = first_thread.all, fact = "first_thread" },
+  cuts = { none = "no statement of a kernel's list, or of a loop's in it, begins there",
+    each = cuts.all, fact = "cuts", is_of_kernel = true },
   statements = { none = "no statement begins there", each = statements, is_part = true },
 }
 
