@@ -11,6 +11,7 @@ local pairs_tape = require "pairs_tape"
 local rewritten = require "rewritten"
 local scratch = require "scratch"
 local tap = require "tap"
+local transform = require "gilua.transform.transform"
 
 -- The problem of a program that launches these, for arrays of two lengths.
 local function made(steps)
@@ -137,7 +138,7 @@ tap.case("which kernels", function()
       return fn.name == "a" and { ["before.b"] = bytes or 8 } or {}
     end })
     local list = {}
-    local kind = require "gilua.transform.fuse_kernels"
+    local kind = transform.find "fuse_kernels"
     for _, place in ipairs(kind.find(known)) do list[#list + 1] = place.line end
     local change, reason = kind.make(known, 1, {})
     return table.concat(list, " "), change and change.launch or reason, change and change.promise
@@ -154,6 +155,7 @@ tap.case("which kernels", function()
   is("template<int N> __global__ void b(int n) { }\n", 8, " b is a template", "a template")
   is("__global__ void b(int n) { extern __shared__ int s[]; s[0] = n; }\n", 8,
     " b has shared memory whose size the launch says", "dynamic shared memory")
+  local OWN = "int i = blockIdx.x * blockDim.x + threadIdx.x; "
   local function promises(body, want)
     local _, _, promise = of(A .. "__global__ void b(int *x) { " .. body .. " }\n")
     tap.is(promise, want and "no thread touches what another one touches in the other kernel", body)
@@ -162,6 +164,14 @@ tap.case("which kernels", function()
   promises("int i = x[threadIdx.x]; x[i] = 1;", true)
   promises("for (int *p = x; p < x + 4; ) *p++ = 1;", true)
   promises("asm volatile(\"\"); x[threadIdx.x] = 1;", true)
+  promises("int i; i = x[threadIdx.x]; int j = i + 1; x[j] = 1;", true)
+  promises("int s = x[threadIdx.x]; if (s > 4) x[threadIdx.x + 1] = 1;", true)
+  promises("if (x[threadIdx.x] > 4) return; x[threadIdx.x] = 1;", true)
+  promises("x[0] = x[threadIdx.x] > 4 ? x[threadIdx.x + 1] : 0;", true)
+  promises(OWN .. "if (x[i] > 4) x[i] = 1;", nil)
+  promises(OWN .. "if (x[i] > 4) i = 0; if (x[i] > 4) x[i] = 1;", true)
+  promises("__shared__ int s[64]; s[x[threadIdx.x] & 63] = 1;", nil)
+  promises("x[threadIdx.x] = x[threadIdx.x + 1] > 4 ? 1 : 2;", nil)
   promises("x[threadIdx.x] = 1;", nil)
   promises("int i = threadIdx.x; x[i] = 1;", nil)
   local _, _, promise = of("__global__ void a(int *x) { x[x[threadIdx.x]] = 1; }\n"

@@ -387,6 +387,7 @@ __global__ void waits(float *y, float *z)
     __syncthreads();
     z[threadIdx.x + 1] = 2.f;
 }
+__global__ void behind(float *z, int n) { z[threadIdx.x] = n; }
 __global__ void turned(float *out, int w)
 {
     out[threadIdx.x * w + threadIdx.y] = 1.f;
@@ -415,6 +416,7 @@ local function promised()
     local known = kernel.of_text(source, { values = function(fn)
       local values = {}
       for _, p in ipairs(fn.params) do values[p.name] = p.type == "int" and 16 or nil end
+      if fn.name == "waits" then values["before.behind"] = 16 end
       return values
     end })
     for _, one in ipairs(records()) do

@@ -26,6 +26,7 @@ return {
   { file = "lua/gilua/facts/asked.lua", tests = "tests/lua/facts_asked.lua" },
   { file = "lua/gilua/facts/cuts.lua", tests = "tests/lua/sections.lua" },
   { file = "lua/gilua/facts/kept.lua", tests = TRANSFORM },
+  { file = "lua/gilua/facts/next_kernel.lua", tests = "tests/lua/fuse_kernels.lua" },
   { file = "lua/gilua/facts/order.lua", tests = TRANSFORM },
   { file = "lua/gilua/facts/ranges.lua", tests = TRANSFORM },
   { file = "lua/gilua/facts/separate.lua", tests = "tests/lua/sections.lua" },

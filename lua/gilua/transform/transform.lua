@@ -47,7 +47,7 @@ local OWN = [[
   rewrite.specialise rewrite.vector rewrite.batch rewrite.search rewrite.prefetch rewrite.reuse
   stage shuffle transpose rewrite.float rewrite.narrow rewrite.unsigned rewrite.divide
   rewrite.power rewrite.remainder transplant rewrite.fuse rewrite.unswitch rewrite.split
-  rewrite.sections fuse_kernels rewrite.warp_atomic rewrite.block_atomic rewrite.tree
+  rewrite.sections rewrite.fuse_kernels rewrite.warp_atomic rewrite.block_atomic rewrite.tree
   rewrite.warp_loop
   rewrite.warp_barrier rewrite.barriers rewrite.private rewrite.pad rewrite.constant
 ]]
