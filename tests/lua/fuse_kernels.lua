@@ -141,6 +141,7 @@ tap.case("which kernels", function()
     local kind = transform.find "fuse_kernels"
     for _, place in ipairs(kind.find(known)) do list[#list + 1] = place.line end
     local change, reason = kind.make(known, 1, {})
+    if change then tap.is(change.alone, true, "it is written outside of functions") end
     return table.concat(list, " "), change and change.launch or reason, change and change.promise
   end
   local A = "__global__ void a(int *x) { x[threadIdx.x] = 1; }\n"

@@ -285,6 +285,8 @@ __global__ void first(float *y, const float *x)
     "of a kernel the refusal that came furthest")
   tap.is(list["7 sections"], "cuts: no statement of a kernel's list, or of a loop's in it, begins "
     .. "there", "a kernel of one statement")
+  tap.is(list["3 subwarp"], "row_places: line 1 begins a kernel without rows of teams",
+    "a kernel that gives no warp a row")
   tap.is(list["7 coarsen"], "threads: no index that is computed from blockIdx is declared there",
     "a kernel without one")
   tap.is(list["7 private"], "threads: no shared array has one element a thread, and no other use",

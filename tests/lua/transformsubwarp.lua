@@ -4,8 +4,10 @@
 package.path = "tests/lua/?.lua;lua/?.lua;lua/?/init.lua;" .. package.path
 local kernel = require "gilua.transform.kernel"
 local rewritten = require "rewritten"
-local subwarp = require "gilua.transform.subwarp"
 local tap = require "tap"
+local transform = require "gilua.transform.transform"
+
+local subwarp = transform.find "subwarp"
 
 local right, refused = rewritten.judge { 0, 1, 7, 30 }
 
@@ -181,8 +183,16 @@ tap.case("tiles of cooperative groups", function()
 ]])), "6(32) 6(8) 6(4) 6(2) 6(1)", "sums by what comes with them")
 end)
 
+-- The line of a body that says what a lane is.
+local function line_of_lane(body)
+  local before = body:sub(1, body:find("threadIdx.x & 31", 1, true))
+  return 3 + select(2, before:gsub("\n", ""))
+end
+
 tap.case("what counts on 32 lanes", function()
-  local function no(what, body, why) refused(what, "subwarp", source(body), 4, { "8" }, why) end
+  local function no(what, body, why)
+    refused(what, "subwarp", source(body), line_of_lane(body), { "8" }, why)
+  end
   no("a lane has one element", WHO .. "  sum = lane < n ? a[row * 32 + lane] : 0.0f;\n" .. DOWN
     .. STORE, "line 7 has '32', which may count on 32 lanes")
   no("an element of each of 32", WHO .. LOOP .. DOWN .. "  out[row + 32] = sum;\n",
@@ -223,7 +233,9 @@ tap.case("what counts on 32 lanes", function()
 end)
 
 tap.case("what goes along in a lane's loop", function()
-  local function no(what, body, why) refused(what, "subwarp", source(body), 4, { "8" }, why) end
+  local function no(what, body, why)
+    refused(what, "subwarp", source(body), line_of_lane(body), { "8" }, why)
+  end
   local why = ", which counts what a lane did before"
   no("how often it was there", WHO .. "  int k = 0;\n"
     .. "  for (int c = lane; c < n; c += 32, k++) out[row * 30 + c] = a[row * 30 + c] * b[k];\n",
@@ -394,13 +406,17 @@ tap.case("functions that cannot be copied", function()
   tap.has(text, "__device__ float twice_8(float v) { return 2.0f * total_8(v); }",
     "and their callers")
   tap.has(text, "sum = twice_8(sum);", "which the kernel calls")
+  tap.is(subwarp.make(kernel.of_text(source(WHO .. LOOP .. "  sum = twice(sum);\n" .. STORE,
+    SUM .. between .. OTHER:gsub("total", "twice"))), 12, { "8" }).alone, true, "outside of it")
   local list = subwarp.find(kernel.of_text(source(body, SUM),
     { open = function(line) return line > 8 end }))
   tap.is(#list, 0, "nor changed where they are not open")
 end)
 
 tap.case("what lanes add up", function()
-  local function no(what, body, why) refused(what, "subwarp", source(body), 4, { "8" }, why) end
+  local function no(what, body, why)
+    refused(what, "subwarp", source(body), line_of_lane(body), { "8" }, why)
+  end
   local why = "gives each lane more of 'sum' than its part of a row, and lanes add that up"
   local text = right("one lane's besides", "subwarp", source(WHO .. LOOP
     .. "  if (lane == 0) sum += b[row];\n" .. DOWN .. "  sum *= 0.5f;\n" .. STORE), 4, { "8" },

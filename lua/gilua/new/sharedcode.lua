@@ -6,7 +6,7 @@
 --
 -- Where that cannot be done, and of macros, `seen` says what others get to see.
 
-local copying = require "gilua.transform.copies"
+local copying = require "gilua.facts.copies"
 local kernels = require "gilua.transform.kernel"
 local settings = require "gilua.base.settings"
 

@@ -117,7 +117,7 @@ local function written(record, list)
   end
   change.edits, change.twice = e:lines(), e.twice or false
   if not change.edits then return nil, no(at, "edit", "two changes overlap") end
-  change.alone = is_outside(at.kernel, change.edits) or nil
+  change.alone = change.alone or is_outside(at.kernel, change.edits) or nil
   return change
 end
 

@@ -10,6 +10,7 @@
 --   statements    s
 --   first_threads s, condition, thread: what one thread does alone (gilua.facts.first_thread)
 --   cuts          of, number, cut: before which statement a kernel may be cut (gilua.facts.cuts)
+--   rows          rows, or why not: a kernel whose lanes share rows (gilua.facts.row_places)
 --   arrays        d, name, sides: an array that is declared outside of functions
 --
 -- A set is { none (why a line has no such place), each(kernel), is_part (there are many in a loop
@@ -18,6 +19,7 @@
 
 local cuts = require "gilua.facts.cuts"
 local first_thread = require "gilua.facts.first_thread"
+local row_places = require "gilua.facts.row_places"
 local threads = require "gilua.facts.threads"
 
 local M = {}
@@ -88,6 +90,7 @@ M.SETS = {
     each = first_thread.all, fact = "first_thread" },
   cuts = { none = "no statement of a kernel's list, or of a loop's in it, begins there",
     each = cuts.all, fact = "cuts", is_of_kernel = true },
+  rows = { none = "nothing there says what a lane is", each = row_places.all, fact = "row_places" },
   statements = { none = "no statement begins there", each = statements, is_part = true },
 }
 

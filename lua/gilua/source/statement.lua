@@ -68,6 +68,18 @@ function M.trees(s)
   return list
 end
 
+--- Calls visit(node, statement) for each node of the expressions of statements, one after the
+--- other: of a function's, of all that it does.
+---@param list table[]
+---@param visit fun(node: table, s: table): boolean?
+function M.nodes(list, visit)
+  for _, s in ipairs(list) do
+    for _, tree in ipairs(M.trees(s)) do
+      expression.walk(tree, function(node) return visit(node, s) end)
+    end
+  end
+end
+
 --- Calls visit(statement) for one and all below it; where it returns false, those are left out.
 function M.walk(s, visit)
   if visit(s) == false then return end

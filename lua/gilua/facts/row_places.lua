@@ -1,20 +1,19 @@
---- rowplaces: each place of a kernel that counts on how many lanes have a row together, so that
--- they can be fewer, or more: what threads' numbers are divided by, the steps of loops over a row,
--- the shuffles (gilua.transform.exchange), what only the first or the last lane does. Whatever else
--- asks for threads' numbers, or is as much as a team has lanes, may count on it too: such a kernel
--- is refused.
+--- row_places: which places of a kernel count on how many lanes have a row together, so that they
+-- can be fewer, or more?
 --
---   local places, why = rowplaces.of(fn)
---   places.changes, places.drops     what becomes of tokens and statements for n lanes
+-- What threads' numbers are divided by, the steps of loops over a row, shuffles (lane_exchange),
+-- what only the first or the last lane does. The answer says what becomes of each for n lanes.
+-- Whatever else asks for threads' numbers, or is as much as a team has lanes, may count on it, too:
+-- then there is no answer. What is not known of sums (lane_parts, lane_loops) is promised.
 
 local affine = require "gilua.source.affine"
-local copies = require "gilua.transform.copies"
+local copies = require "gilua.facts.copies"
 local effects = require "gilua.facts.effects"
-local exchange = require "gilua.transform.exchange"
+local lane_exchange = require "gilua.facts.lane_exchange"
 local expression = require "gilua.source.expression"
-local laneloops = require "gilua.transform.laneloops"
-local laneparts = require "gilua.transform.laneparts"
-local rowteams = require "gilua.transform.rowteams"
+local lane_loops = require "gilua.facts.lane_loops"
+local lane_parts = require "gilua.facts.lane_parts"
+local row_teams = require "gilua.facts.row_teams"
 local settings = require "gilua.base.settings"
 local statement = require "gilua.source.statement"
 local teams = require "gilua.facts.teams"
@@ -72,7 +71,7 @@ function Places:keep(tree) self.understood[tree] = true end
 function Places:change(tree, text)
   if self.understood[tree] then return end
   self:keep(tree)
-  if rowteams.asks_size(tree) then return end
+  if row_teams.asks_size(tree) then return end
   self.changes[#self.changes + 1] = { first = tree.first, last = tree.last, text = text }
 end
 
@@ -114,9 +113,9 @@ end
 
 -- The lanes of a team in their warp.
 function Places:mask(n)
-  if n == rowteams.MOST then return "0xffffffffu" end
+  if n == row_teams.MOST then return "0xffffffffu" end
   local at = self.known.is_square and ("threadIdx.y * %d"):format(n) or "threadIdx.x"
-  return ("0x%xu << (%s & %d)"):format((1 << n) - 1, at, rowteams.MOST - n)
+  return ("0x%xu << (%s & %d)"):format((1 << n) - 1, at, row_teams.MOST - n)
 end
 
 -- What the kernel says once has to be so throughout.
@@ -148,8 +147,8 @@ local function resize(places, fn, tree)
   local known = places.known
   if known:divisor(fn, tree) ~= known.size and known:modulus(fn, tree) ~= known.size then return end
   local a, kernel = tree.a, known.kernel
-  local is_number = known:thread(fn, a) or rowteams.is_built_in(fn, a, "blockDim", "x")
-    or rowteams.product_with(fn, rowteams.uncast(a), "gridDim")
+  local is_number = known:thread(fn, a) or row_teams.is_built_in(fn, a, "blockDim", "x")
+    or row_teams.product_with(fn, row_teams.uncast(a), "gridDim")
   if not is_number then return end
   local op = tree.op
   places:change(tree.b, function(n)
@@ -181,12 +180,12 @@ end
 local function row_of_block(places, fn, tree)
   local known, product, team = places.known, nil, nil
   for _, part in ipairs(expression.parts(tree, "+", {})) do
-    part = rowteams.uncast(part)
-    if rowteams.product_with(fn, part, "blockIdx") then product = part end
+    part = row_teams.uncast(part)
+    if row_teams.product_with(fn, part, "blockIdx") then product = part end
     if known:team(fn, part) == "block" then team = part end
   end
   if not product or not team then return false end
-  local block, rows, side = rowteams.product_with(fn, product, "blockIdx")
+  local block, rows, side = row_teams.product_with(fn, product, "blockIdx")
   places:agree("side", side, product.first)
   places:keep(block)
   places:keep(team)
@@ -207,10 +206,10 @@ end
 -- How many rows are done at a time: gridDim.x * 4, gridDim.x * blockDim.x / 32.
 local function all_rows(places, fn, tree)
   local known = places.known
-  local grid, rows, side = rowteams.product_with(fn, tree, "gridDim")
+  local grid, rows, side = row_teams.product_with(fn, tree, "gridDim")
   if not grid and known:divisor(fn, tree) == known.size then
-    local of, length, along = rowteams.product_with(fn, rowteams.uncast(tree.a), "gridDim")
-    if of and rowteams.is_built_in(fn, length, "blockDim", "x") then
+    local of, length, along = row_teams.product_with(fn, row_teams.uncast(tree.a), "gridDim")
+    if of and row_teams.is_built_in(fn, length, "blockDim", "x") then
       places:agree("side", along, tree.first)
       places:keep(tree)
     end
@@ -222,15 +221,13 @@ local function all_rows(places, fn, tree)
   count(places, fn, rows)
 end
 
-local function rows(places, fn, tree)
-  expression.walk(tree, function(node)
-    if node.kind ~= "binary" or places.understood[node] then return end
-    if row_of_grid(places, fn, node) or node.op == "+" and row_of_block(places, fn, node) then
-      places.rows[node] = true
-    else
-      all_rows(places, fn, node)
-    end
-  end)
+local function rows(places, fn, node)
+  if node.kind ~= "binary" or places.understood[node] then return end
+  if row_of_grid(places, fn, node) or node.op == "+" and row_of_block(places, fn, node) then
+    places.rows[node] = true
+  else
+    all_rows(places, fn, node)
+  end
 end
 
 -- Tiles of cooperative groups: how many lanes they have stands in types, and where they are made.
@@ -252,10 +249,10 @@ end
 
 -- A tile is made of the threads of the block.
 local function tile_made(places, fn, node)
-  local name = node.callee.kind == "name" and node.callee.text or ""
-  local of = node.args[1]
-  if not name:find "tiled_partition$" or not of then return end
-  local d = rowteams.kept(fn, of)
+  local name = node.kind == "call" and node.callee.kind == "name" and node.callee.text or ""
+  local of = name:find "tiled_partition$" and node.args[1]
+  if not of then return end
+  local d = row_teams.kept(fn, of)
   local is_block = d and is_group(d) or of.kind == "call" and of.callee.kind == "name"
     and of.callee.text:find "this_thread_block$"
   if is_block then places:keep(node) end
@@ -264,7 +261,7 @@ end
 -- ---- what a lane does with its number -----------------------------------------------------------
 
 -- The values that variables are given: { op, tree } by name.
-local function given(fn, trees)
+local function given(fn)
   local list = {}
   local function add(name, op, tree)
     list[name] = list[name] or {}
@@ -275,19 +272,17 @@ local function given(fn, trees)
       if d.init then add(d.name, "=", d.init) end
     end
   end
-  for _, tree in ipairs(trees) do
-    expression.walk(tree, function(node)
-      if not node.a or node.a.kind ~= "name" then return end
-      local name, b = node.a.text, node.b
-      local is_step = node.op == "=" and b.kind == "binary" and b.op == "+" and b.a.kind == "name"
-        and b.a.text == name
-      if node.kind == "assign" then
-        add(name, is_step and "+=" or node.op, is_step and b.b or b)
-      elseif node.op == "++" or node.op == "--" then
-        add(name, node.op, node)
-      end
-    end)
-  end
+  statement.nodes(fn.statements, function(node)
+    if not node.a or node.a.kind ~= "name" then return end
+    local name, b = node.a.text, node.b
+    local is_step = node.op == "=" and b.kind == "binary" and b.op == "+" and b.a.kind == "name"
+      and b.a.text == name
+    if node.kind == "assign" then
+      add(name, is_step and "+=" or node.op, is_step and b.b or b)
+    elseif node.op == "++" or node.op == "--" then
+      add(name, node.op, node)
+    end
+  end)
   return list
 end
 
@@ -333,7 +328,7 @@ local function compared(places, fn, tree, distances)
   local n, is_equal = known:value(fn, other), tree.op == "==" or tree.op == "!="
   if is_equal and n == known.size - 1 then
     places:change(other, function(lanes) return tostring(lanes - 1) end)
-  elseif not (is_equal and n == 0) and not exchange.is_distance(distances, other) then
+  elseif not (is_equal and n == 0) and not lane_exchange.is_distance(distances, other) then
     return
   end
   places.one_lane[tree] = tree.op == "==" or nil
@@ -364,7 +359,7 @@ end
 
 -- Does a declaration that keeps its value say what a lane, a team or a thread is?
 local function says_who(places, fn, d)
-  local known, init = places.known, rowteams.uncast(d.init)
+  local known, init = places.known, row_teams.uncast(d.init)
   if is_group(d) or is_of_launch(places, init) or is_size(places, known:value(fn, init)) then
     return true
   end
@@ -376,7 +371,7 @@ end
 -- Is a node one that may count on how many lanes there are?
 local function tells(places, fn, node)
   local known = places.known
-  local kernel, method = known.kernel, rowteams.method(fn, node)
+  local kernel, method = known.kernel, row_teams.method(fn, node)
   if method then return not OF_ANY_TILE[method] and not places.understood[node.callee] end
   if is_of_launch(places, node) ~= nil then return is_of_launch(places, node) end
   if node.kind == "number" then return is_size(places, affine.integer(node)) end
@@ -386,7 +381,7 @@ local function tells(places, fn, node)
   for _, inside in ipairs(macro and macro.names or {}) do
     if BUILT_IN[inside] or is_of_warps(inside) or kernel.by_name[inside] then return true end
   end
-  local d = rowteams.kept(fn, node)
+  local d = row_teams.kept(fn, node)
   return is_size(places, known:value(fn, node)) or d ~= nil and says_who(places, fn, d)
 end
 
@@ -407,7 +402,7 @@ local function whatever_else(places, fn)
       if tree then nothing_else(places, fn, tree) end
     end
     for _, d in ipairs(s.declared or {}) do
-      local is_kept = rowteams.kept(fn, { kind = "name", text = d.name }) == d
+      local is_kept = row_teams.kept(fn, { kind = "name", text = d.name }) == d
       if d.init and not (is_kept and says_who(places, fn, d)) then
         nothing_else(places, fn, d.init)
       end
@@ -442,45 +437,31 @@ local function reached(entry)
 end
 
 local function read_function(places, fn)
-  local trees = {}
-  for _, s in ipairs(fn.statements) do
-    table.move(statement.trees(s), 1, #statement.trees(s), #trees + 1, trees)
-  end
   local function each(visit)
-    for _, tree in ipairs(trees) do expression.walk(tree, visit) end
+    statement.nodes(fn.statements, function(node, s) return visit(places, fn, node, s) end)
   end
-  each(function(node) resize(places, fn, node) end)
-  for _, tree in ipairs(trees) do rows(places, fn, tree) end
-  local values = given(fn, trees)
+  each(resize)
+  each(rows)
+  local values = given(fn)
   for _, name in ipairs(settings.keys(values)) do
     if not fn.addressed[name] then strided(places, fn, name, values[name]) end
   end
   tiles(places, fn)
-  each(function(node)
-    if node.kind == "call" then tile_made(places, fn, node) end
+  each(tile_made)
+  local distances, seen = lane_exchange.distance_loops(places, fn), {}
+  each(function(_, _, node) compared(places, fn, node, distances) end)
+  each(function(_, _, node, s)
+    if node.kind == "call" then lane_exchange.call(places, fn, node, s, distances, seen) end
   end)
-  local distances, seen = exchange.distance_loops(places, fn), {}
-  each(function(node) compared(places, fn, node, distances) end)
-  for _, s in ipairs(fn.statements) do
-    for _, tree in ipairs(statement.trees(s)) do
-      expression.walk(tree, function(node)
-        if node.kind == "call" then exchange.call(places, fn, node, s, distances, seen) end
-      end)
-    end
-  end
-  exchange.complete(places, seen)
+  lane_exchange.complete(places, seen)
 end
 
 -- The line that says what a lane is.
 local function line_of_lane(known, fn)
   local line
-  for _, s in ipairs(fn.statements) do
-    for _, tree in ipairs(not line and statement.trees(s) or {}) do
-      expression.walk(tree, function(node)
-        if not line and known:is_lane(fn, node) then line = known.kernel:line_of(node.first) end
-      end)
-    end
-  end
+  statement.nodes(fn.statements, function(node)
+    if not line and known:is_lane(fn, node) then line = known.kernel:line_of(node.first) end
+  end)
   return line
 end
 
@@ -490,7 +471,7 @@ local function is_private(fn, s)
   for _, call in ipairs(s.kind == "declaration" and effects.of(fn, s).calls or { {} }) do
     local name = call.name or ""
     local makes = name:find "tiled_partition$" or name:find "this_thread_block$"
-    if not makes and not (call.node and ASKS[rowteams.method(fn, call.node)]) then return false end
+    if not makes and not (call.node and ASKS[row_teams.method(fn, call.node)]) then return false end
   end
   return true
 end
@@ -499,9 +480,9 @@ end
 function Places:has_bound()
   local fn = self.fn
   local function is_row(tree)
-    tree = tree and rowteams.uncast(tree)
-    local d = tree and rowteams.kept(fn, tree)
-    return tree and (self.rows[tree] or d and self.rows[rowteams.uncast(d.init)])
+    tree = tree and row_teams.uncast(tree)
+    local d = tree and row_teams.kept(fn, tree)
+    return tree and (self.rows[tree] or d and self.rows[row_teams.uncast(d.init)])
   end
   for _, s in ipairs(fn.statements) do
     for _, d in ipairs(s.declared or {}) do
@@ -515,64 +496,86 @@ function Places:has_bound()
   return false
 end
 
+-- All of a kernel is understood; else raises why not.
+local function understand(places)
+  for _, one in ipairs(places.functions) do read_function(places, one) end
+  if not next(places.rows) then
+    places:stop(places.fn.first, "begins a kernel without rows of teams")
+  end
+  for _, one in ipairs(places.functions) do
+    whatever_else(places, one)
+    lane_loops.check(places, one)
+  end
+  lane_parts.check(places)
+end
+
+-- The places for teams of a size; nil, why there are none, and the line that says what a lane is.
 local function read(fn, size, is_square)
+  local known = row_teams.new(fn.kernel, size, is_square)
+  local line = line_of_lane(known, fn)
   local list, why = reached(fn)
-  if not list then return nil, why end
-  local places = setmetatable({ known = rowteams.new(fn.kernel, size, is_square), fn = fn,
-    functions = list, most = rowteams.MOST, understood = {}, changes = {},
-    drops = {}, rows = {}, loops = {}, one_lane = {}, exchanges = {}, sums = {} }, Places)
-  places.line = line_of_lane(places.known, fn)
-  if not places.line then return nil, "nothing in it says what a lane is" end
-  local done, problem = pcall(function()
-    for _, one in ipairs(list) do read_function(places, one) end
-    if not next(places.rows) then places:stop(fn.first, "begins a kernel without rows of teams") end
-    for _, one in ipairs(list) do
-      whatever_else(places, one)
-      laneloops.check(places, one)
-    end
-    laneparts.check(places)
-  end)
+  if not line or not list then return nil, why, line end
+  local places = setmetatable({ known = known, fn = fn, functions = list, most = row_teams.MOST,
+    line = line, understood = {}, changes = {}, drops = {}, rows = {}, loops = {}, one_lane = {},
+    exchanges = {}, sums = {} }, Places)
+  local done, problem = pcall(understand, places)
   if done then return places end
   if type(problem) ~= "table" then error(problem, 0) end
-  return nil, problem.why
+  return nil, problem.why, line
 end
 
 -- The sizes that teams of a kernel may have, by what it takes the rest of, and its tiles; where it
 -- has neither, rows of its blocks may be whole warps.
 local function sizes_of(fn)
   local list, seen = {}, {}
-  local known, words = rowteams.new(fn.kernel, 0, false), fn.kernel.words
+  local known, words = row_teams.new(fn.kernel, 0, false), fn.kernel.words
   local function add(n)
-    if not n or n < 2 or n > rowteams.MOST or n & (n - 1) ~= 0 or seen[n] then return end
+    if not n or n < 2 or n > row_teams.MOST or n & (n - 1) ~= 0 or seen[n] then return end
     seen[n] = true
     list[#list + 1] = { n, false }
   end
-  for _, s in ipairs(fn.statements) do
-    for _, tree in ipairs(statement.trees(s)) do
-      expression.walk(tree, function(node) add(known:modulus(fn, node)) end)
-    end
-  end
+  statement.nodes(fn.statements, function(node) add(known:modulus(fn, node)) end)
   for token = fn.first, fn.close do
     if words[token] == "tiled_partition" then
       add(number_of(fn.kernel, words.kind[token + 2], words[token + 2]))
     end
   end
-  list[1] = list[1] or { rowteams.MOST, true }
+  list[1] = list[1] or { row_teams.MOST, true }
   return list
 end
 
---- The places of a kernel; nil and why it cannot be changed.
----@param fn table of kernel.read
----@return gilua.row_places?
----@return string? message
-function M.of(fn)
-  local why
-  for _, size in ipairs(sizes_of(fn)) do
-    local places, reason = read(fn, size[1], size[2])
-    if places then return places end
-    why = why or reason
+---@class gilua.row_place
+---@field rows? gilua.row_places
+---@field why? string where there are none
+---@field line integer that says what a lane is
+
+--- Returns the kernels of a source that say what a lane is, at the line that does, in their order.
+---@param kernel table of kernel.read
+---@return gilua.row_place[]
+function M.all(kernel)
+  local list = {}
+  for _, fn in ipairs(kernel.functions) do
+    local found
+    for _, size in ipairs(fn.is_entry and fn.body and sizes_of(fn) or {}) do
+      local places, why, line = nil, nil, nil
+      if not (found and found.rows) then places, why, line = read(fn, size[1], size[2]) end
+      if places or line and not found then
+        found = { fn = fn, rows = places, why = why, line = places and places.line or line }
+      end
+    end
+    list[#list + 1] = found
   end
-  return nil, why or "nothing in it says what a lane is"
+  for _, at in ipairs(list) do at.last = at.line end
+  return list
+end
+
+--- May lanes do their parts of rows in any number? true; nil and what is promised.
+---@param places gilua.row_places
+---@return boolean?
+---@return string? promise
+function M.is_certain(places)
+  if not places.promise then return true end
+  return nil, places.promise
 end
 
 return M

@@ -1,6 +1,6 @@
---- exchange: what lanes of a team give each other, as far as it does not matter how many they are:
--- sums by shuffles from half a team's distance down to 1, a value of the first or last lane for
--- all, votes. What it finds it tells the `places` of gilua.transform.rowplaces.
+--- lane_exchange: what lanes of a team give each other, as far as it does not matter how many they
+-- are: sums by shuffles from half a team's distance down to 1, a value of the first or last lane
+-- for all, votes. What it finds it tells the `places` of gilua.facts.row_places.
 --
 --   for (int d = 16; d > 0; d >>= 1) sum += __shfl_down_sync(0xffffffffu, sum, d);
 --   sum += __shfl_xor_sync(~0, sum, 16);   … 8, 4, 2, 1
@@ -8,8 +8,8 @@
 --
 -- and the same by a tile of cooperative groups, tile.shfl_down(sum, d), which knows its lanes.
 
-local laneparts = require "gilua.transform.laneparts"
-local rowteams = require "gilua.transform.rowteams"
+local lane_parts = require "gilua.facts.lane_parts"
+local row_teams = require "gilua.facts.row_teams"
 local settings = require "gilua.base.settings"
 
 local M = {}
@@ -145,13 +145,13 @@ end
 -- What lanes give each other at a distance may be added up.
 local function given(places, fn, call, s, value)
   if s.tree then places.exchanges[s.tree.first] = true end
-  places:sum(fn, value, call.first, laneparts.use(fn, s, call))
+  places:sum(fn, value, call.first, lane_parts.use(fn, s, call))
 end
 
 local function shuffle(places, fn, call, s, loops, seen)
   local args, known = call.args, places.known
   local width = args[4]
-  if #args < 3 or (width and known:value(fn, width) or rowteams.MOST) ~= known.size then
+  if #args < 3 or (width and known:value(fn, width) or row_teams.MOST) ~= known.size then
     places:stop(call.first, "has a shuffle among other lanes than a team's")
   end
   mask(places, fn, args[1])
@@ -164,7 +164,7 @@ local function shuffle(places, fn, call, s, loops, seen)
   if width then
     places:change(width, function(n) return tostring(n) end)
   else
-    places:behind(args[3], function(n) return n < rowteams.MOST and ", " .. n or "" end)
+    places:behind(args[3], function(n) return n < row_teams.MOST and ", " .. n or "" end)
   end
   places:alone(call, args[2])
 end
@@ -187,7 +187,7 @@ end
 ---@param seen table how often there is each distance that is a number
 function M.call(places, fn, call, s, loops, seen)
   local name = call.callee.kind == "name" and call.callee.text
-  local method = rowteams.method(fn, call)
+  local method = row_teams.method(fn, call)
   if method == "shfl" or OF_TILES[method] then
     shuffle_of_tile(places, fn, call, s, loops, seen)
   elseif BY_DISTANCE[name] or name == "__shfl_sync" then

@@ -1,4 +1,4 @@
---- laneparts: whether what lanes add up is of their parts of a row alone. A sum of lanes each of
+--- lane_parts: whether what lanes add up is of their parts of a row alone. A sum of lanes each of
 -- which began with 1, or added the row's bias, has that as often as there are lanes.
 --
 --   float sum = 0.0f;                                     begun with nothing
@@ -10,7 +10,7 @@
 
 local effects = require "gilua.facts.effects"
 local expression = require "gilua.source.expression"
-local rowteams = require "gilua.transform.rowteams"
+local row_teams = require "gilua.facts.row_teams"
 local settings = require "gilua.base.settings"
 local statement = require "gilua.source.statement"
 
@@ -28,12 +28,12 @@ local function joined(tree, is_it)
   local found
   expression.walk(tree, function(node)
     local joins = (node.kind == "assign" or node.kind == "binary") and ADDS[node.op]
-    if joins and (is_it(rowteams.uncast(node.b)) or is_it(rowteams.uncast(node.a))) then
+    if joins and (is_it(row_teams.uncast(node.b)) or is_it(row_teams.uncast(node.a))) then
       found = "sum"
     end
     local is_pick = node.kind == "call" and PICKS[node.callee.text]
     for _, arg in ipairs(node.kind == "call" and not is_pick and node.args or {}) do
-      if is_it(rowteams.uncast(arg)) then found = found or "unknown" end
+      if is_it(row_teams.uncast(arg)) then found = found or "unknown" end
     end
   end)
   return found
@@ -47,10 +47,10 @@ end
 function M.use(fn, s, call)
   local name, found
   for _, d in ipairs(s.declared or {}) do
-    if d.init and rowteams.uncast(d.init) == call then name = d.name end
+    if d.init and row_teams.uncast(d.init) == call then name = d.name end
   end
   local is_assigned = s.tree and s.tree.kind == "assign" and s.tree.op == "="
-    and s.tree.a.kind == "name" and rowteams.uncast(s.tree.b) == call
+    and s.tree.a.kind == "name" and row_teams.uncast(s.tree.b) == call
   name = name or is_assigned and s.tree.a.text
   local function is_it(node) return node == call or node.kind == "name" and node.text == name end
   for _, other in ipairs(name and fn.statements or { s }) do
@@ -105,7 +105,7 @@ end
 
 -- Is a value 0, or made of nothing but zeros?
 local function is_nothing(tree)
-  tree = tree and rowteams.uncast(tree)
+  tree = tree and row_teams.uncast(tree)
   if not tree then return false end
   if tree.kind == "call" or tree.kind == "list" then
     for _, item in ipairs(tree.args or tree.items) do
@@ -135,7 +135,7 @@ end
 
 -- The names of what is added up, a name or a product with one; nil of anything else.
 local function names_of(tree, list)
-  tree = rowteams.uncast(tree)
+  tree = row_teams.uncast(tree)
   if tree.kind == "binary" and (tree.op == "*" or tree.op == "/") then
     local a, b = names_of(tree.a, {}), names_of(tree.b, {})
     if not a and not b then return nil end

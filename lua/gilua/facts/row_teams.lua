@@ -1,4 +1,4 @@
---- rowteams: what a kernel says of teams of lanes, each of which has a row: which lane of its team
+--- row_teams: what a kernel says of teams of lanes, each of which has a row: which lane of its team
 -- a thread is, which team it is in, how many teams a block has.
 --
 --   const int row = (blockIdx.x * blockDim.x + threadIdx.x) / 32;   a team of the grid
@@ -14,7 +14,7 @@
 --   auto tile = cg::tiled_partition<32>(cg::this_thread_block());
 --   const int row = blockIdx.x * tile.meta_group_size() + tile.meta_group_rank();
 --
---   local known = rowteams.new(fn.kernel, 32, false)
+--   local known = row_teams.new(fn.kernel, 32, false)
 --   known:is_lane(fn, tree)
 
 local affine = require "gilua.source.affine"

@@ -1,20 +1,21 @@
---- subwarp: a row that lanes of a warp share becomes that of fewer of them, or of more, or of one
--- thread: the way back of `warp_row`, and for kernels that people wrote so. Short rows leave most
--- lanes of a warp without work, and each row costs the sums by shuffles.
+--- subwarp: subwarp-per-row mapping (vector width of CSR-vector)
+--
+-- where     rows
+-- needs     row_places
+-- becomes   a row that lanes of a warp share is for fewer of them, for more, or for one thread
+-- promises  row_places
 --
 --   T:subwarp<LINE>(8)   a row is 8 lanes'; LINE is the first that says what a lane is
 --
--- Such a kernel is right for any number of lanes, a power of two, where each place that counts on
--- how many they are is understood (gilua.transform.rowplaces). Lanes of different rows wait for
+-- It is the way back of `warp_row`, for kernels that people wrote so. Short rows leave most lanes
+-- of a warp without work, and each row costs the sums by shuffles. Lanes of different rows wait for
 -- their own alone, by masks, for some rows may be none. Sums are in another order. Functions that
 -- others call too stay as they are, beside a copy.
 
-local copies = require "gilua.transform.copies"
+local copies = require "gilua.facts.copies"
 local edit = require "gilua.rewrite.edit"
-local rowplaces = require "gilua.transform.rowplaces"
-local rowteams = require "gilua.transform.rowteams"
-
-local LANES = { 32, 16, 8, 4, 2, 1 }
+local row_teams = require "gilua.facts.row_teams"
+local row_places = require "gilua.facts.row_places"
 
 -- What becomes of the launch.
 local function launch(places, n)
@@ -30,7 +31,7 @@ local function launch(places, n)
     if fewer > 1 then add("block.y*%d", fewer) end
     add "block.z<=1"
   else
-    add("block.x%%%d", rowteams.MOST)
+    add("block.x%%%d", row_teams.MOST)
     if places.length then add("block.x==%d", places.length) end
   end
   if fewer > 1 then
@@ -137,7 +138,7 @@ local function copy_of(fn, ranges, name)
   return "\n\n" .. text:gsub("\n[ \t]+%f[\n]", "")
 end
 
--- ---- the kind -----------------------------------------------------------------------------------
+-- ---- the record -------------------------------------------------------------------------------
 
 local function edit_range(e, range)
   if range.s then
@@ -149,76 +150,54 @@ local function edit_range(e, range)
   end
 end
 
-local function made(places, n)
-  local ranges, kernel = replaced(places, n), places.known.kernel
+local function becomes(at, e)
+  local places, n = at.rows, at[1]
+  local ranges = replaced(places, n)
   if not ranges then return nil, "a change would be lost in another" end
   local names, why = copied(places, ranges, n)
   if not names then return nil, why end
   for _, range in ipairs(renamed(places, names)) do ranges[#ranges + 1] = range end
-  local e = edit.new(kernel)
   for _, fn in ipairs(places.functions) do
     for _, range in ipairs(not names[fn] and ranges or {}) do
       if contains({ first = fn.first, last = fn.close }, range) then edit_range(e, range) end
     end
     if names[fn] then e:after(fn.close, copy_of(fn, ranges, names[fn])) end
   end
-  local edits = e:lines()
-  if not edits then return nil, "two changes overlap" end
-  local says = ("a row that is %d lanes' becomes %s"):format(places.known.size,
-    n == 1 and "one thread's" or n .. " lanes'")
-  return { edits = edits, launch = launch(places, n), alone = next(names) ~= nil or nil,
-    promise = places.promise, says = says }
+  return ("a row that is %d lanes' becomes %s"):format(places.known.size,
+    n == 1 and "one thread's" or n .. " lanes'"),
+    { launch = launch(places, n), alone = next(names) ~= nil or nil }
 end
 
-local M = { name = "subwarp", first = true,
-  doc = "A row that lanes of a warp share becomes that of fewer of them, or more, or one thread." }
-
 -- Is every line open to change of the functions that have anything to change?
-local function is_open(kernel, places)
-  for _, fn in ipairs(places.functions) do
+local function is_open(at)
+  for _, fn in ipairs(at.rows and at.rows.functions or {}) do
     local all = { first = fn.first, last = fn.close }
-    for _, list in ipairs { places.changes, places.drops } do
+    for _, list in ipairs { at.rows.changes, at.rows.drops } do
       for _, one in ipairs(list) do
         local is_here = contains(all, one.s or one)
-        if is_here and not kernel:is_open(fn.line, fn.last_line) then return false end
+        if is_here and not at.kernel:is_open(fn.line, fn.last_line) then
+          return false, ("the function %s may not be changed"):format(fn.name)
+        end
       end
     end
   end
   return true
 end
 
-function M.find(kernel)
-  local list = {}
-  for _, fn in ipairs(kernel.functions) do
-    local places = fn.is_entry and fn.body and rowplaces.of(fn)
-    for _, n in ipairs(places and is_open(kernel, places) and LANES or {}) do
-      if n ~= places.known.size and n <= places.most then
-        list[#list + 1] = { line = places.line, args = { tostring(n) } }
-      end
-    end
-  end
-  return list
+local function fits(at)
+  local size, n = at.rows.known.size, at[1]
+  if size == n then return nil, ("a row is %d lanes' already"):format(n) end
+  if n > at.rows.most then return nil, ("it has shuffles for %d lanes"):format(size) end
+  return true
 end
 
-function M.make(kernel, line, args)
-  local n = math.tointeger(tonumber(args[1]))
-  if not n or n < 1 or n > rowteams.MOST or n & (n - 1) ~= 0 or args[2] then
-    return nil, "it is written subwarp<LINE>(LANES), with 1, 2, 4, 8, 16 or 32 lanes"
-  end
-  local why
-  for _, fn in ipairs(kernel.functions) do
-    if fn.is_entry and fn.line <= line and line <= fn.last_line then
-      local places, reason = rowplaces.of(fn)
-      if places and places.line == line then
-        local size = places.known.size
-        if size == n then return nil, ("a row is %d lanes' already"):format(n) end
-        if n > places.most then return nil, ("it has shuffles for %d lanes"):format(size) end
-        return made(places, n)
-      end
-      why = why or reason
-    end
-  end
-  return nil, why or "nothing there says what a lane is"
-end
-
-return M
+return { name = "subwarp", where = "rows", first = true, pays = is_open,
+  doc = "A row that lanes of a warp share becomes that of fewer of them, or more, or one thread.",
+  args = { { "lanes", { 32, 16, 8, 4, 2, 1 } } },
+  needs = {
+    { "row_places", function(at) return at.rows, at.why end },
+    { "row_places", fits },
+    { "row_places", function(at) return row_places.is_certain(at.rows) end, promised = true },
+  },
+  becomes = becomes,
+}
