@@ -277,6 +277,7 @@ __global__ void first(float *y, const float *x)
     .. "all launches", "values that nobody knows")
   tap.is(list["3 coarsen"], "threads: line 5 does something before it is known whether 'i' has an "
     .. "item", "an index")
+  tap.is(list["4 shuffle"], "loop: it is left in another way", "the same to another kind")
   tap.is(list["3 warp_row"], "shared_loop: it has no loop that lanes could share", "a row")
   tap.is(list["1 warp_loop"], "first_thread: no `if` begins there whose condition is that the "
     .. "thread is the first", "a kernel whose threads all work")

@@ -4,8 +4,10 @@
 package.path = "tests/lua/?.lua;lua/?.lua;lua/?/init.lua;" .. package.path
 local kernel = require "gilua.transform.kernel"
 local rewritten = require "rewritten"
-local shuffle = require "gilua.transform.shuffle"
 local tap = require "tap"
+local transform = require "gilua.transform.transform"
+
+local shuffle = transform.find "shuffle"
 
 local right, refused = rewritten.judge({ 0, 1, 31, 32, 33, 64, 200 })
 

@@ -1,5 +1,9 @@
---- shuffle: elements that all lanes of a warp read in a loop are loaded for 32 iterations at once,
--- by a lane each, and handed out by shuffles.
+--- shuffle: warp-level broadcast of shared loads (register tiling by shuffles)
+--
+-- where     loops
+-- needs     loop, warp_same, sides
+-- becomes   elements that all lanes of a warp read are loaded for 32 iterations by a lane each
+-- promises  apart
 --
 --   int k = 0;
 --   if (__activemask() == 0xffffffffu) {
@@ -18,13 +22,10 @@
 -- Warps of which some lanes are elsewhere, behind a condition that does not hold for them or at the
 -- end of a block, do the loop as it was; so nothing around the loop changes. What is the same for
 -- the block is the same for the lanes, or, with `row`, what is the same for those threads that
--- differ by threadIdx.x alone, in blocks whose rows are whole warps. threadIdx.x / 32 is too.
+-- differ by threadIdx.x alone, in blocks whose rows are whole warps.
 
-local edit = require "gilua.rewrite.edit"
 local elements = require "gilua.rewrite.elements"
 local elsewhere = require "gilua.rewrite.elsewhere"
-local expression = require "gilua.source.expression"
-local forms = require "gilua.facts.forms"
 local guarded = require "gilua.rewrite.guarded"
 local iterations = require "gilua.rewrite.iterations"
 local loop_of = require "gilua.facts.loop"
@@ -32,6 +33,7 @@ local settings = require "gilua.base.settings"
 local sides_of = require "gilua.facts.sides"
 local statement = require "gilua.source.statement"
 local types = require "gilua.facts.types"
+local warp_same = require "gilua.facts.warp_same"
 
 local LANES = 32
 local MASK = "0xffffffffu"
@@ -39,58 +41,22 @@ local MOST_UNROLLED = 160 -- tokens of a body of which there are 32 then
 -- Sides by which the lanes of a warp do not differ in blocks whose rows are whole warps.
 local ROW = { y = true, z = true }
 
--- ---- what lanes have in common ------------------------------------------------------------------
+-- ---- which elements ---------------------------------------------------------------------------
 
--- A tree divided by 32; nil of any other.
-local function divided(fn, tree)
-  local by = tree.kind == "binary" and sides_of.value(fn, tree.b)
-  local divides = by and (tree.op == "/" and by == LANES or tree.op == ">>" and 2 ^ by == LANES)
-  return divides and tree.a or nil
-end
-
--- Does 32 divide what a tree is into warps: the number of a thread, in its block or in the grid?
--- Second result: where 32 divides blockDim.x alone.
-local function is_thread(fn, tree)
-  local form, used = forms.of(fn, tree, {}), sides_of.used(fn)
-  local asks = used.y or used.z or false
-  if not form or form["threadIdx.x"] ~= 1 then return false, asks end
-  for monomial, n in pairs(form) do
-    local is_length = monomial == "blockDim.x*blockIdx.x"
-    local is_whole = monomial == "" and n >= 0 and n % LANES == 0
-    if monomial ~= "threadIdx.x" and not is_length and not is_whole then return false, asks end
-    asks = asks or is_length
-  end
-  return true, asks
-end
-
--- The names that are the same for all lanes of a warp; second result: where 32 divides blockDim.x.
-local function of_warps(fn)
-  local names, asks = {}, false
-  for _, name in ipairs(settings.keys(fn.variables)) do
-    local d = sides_of.kept(fn, name)
-    local tree = d and d.init and not d.parameter and divided(fn, d.init)
-    local is_one, is_asked = false, false
-    if tree then is_one, is_asked = is_thread(fn, tree) end
-    if is_one then names[name], asks = true, asks or is_asked end
-  end
-  return names, asks
-end
-
--- The names that are the same for all lanes that are at a loop, by what is around it.
-local function of_place(loop, free)
-  local uniform, asks = of_warps(loop.fn)
+-- The names that are the same for all lanes that are at a loop, by what is around it; whether 32
+-- has to divide blockDim.x.
+local function names_at(loop, free)
+  local names, asks = warp_same.names(loop.fn)
   local around, s = {}, loop.statement
   while s.parent do
     s = s.parent
     if s.kind == "for" then table.insert(around, 1, s) end
   end
   for _, one in ipairs(around) do
-    if not guarded.parts(loop.fn, one, uniform, free) then uniform[one.loop.variable] = true end
+    if not guarded.parts(loop.fn, one, names, free) then names[one.loop.variable] = true end
   end
-  return uniform, asks
+  return names, asks
 end
-
--- ---- which elements -----------------------------------------------------------------------------
 
 local PARTS = settings.set("float double int uint long ulong longlong ulonglong short ushort char "
   .. "uchar")
@@ -106,57 +72,24 @@ local function members(kernel, access, type)
   return not has_parts and 0 or nil
 end
 
-local function differs(sides) return sides.x ~= nil end
-
--- Is it a number that is equal to another one, or to 0?
-local function is_equal(tree)
-  if tree.kind == "binary" then return tree.op == "==" end
-  local of = tree.kind == "unary" and tree.op == "!" and tree.a
-  return of and not (of.kind == "binary" and ("< > <= >= == != && ||"):find(of.op, 1, true))
-end
-
--- Does a condition hold for one value of what lanes have their own of?
-local function is_of_one(fn, condition)
-  for _, part in ipairs(condition and expression.parts(condition, "&&", {}) or {}) do
-    local sides = is_equal(part) and sides_of.of(fn, part, (of_warps(fn)))
-    if sides and differs(sides) then return true end
-  end
-  return false
-end
-
--- Does one lane alone come to a statement?
-local function is_alone(fn, s)
-  while s.parent do
-    local above = s.parent
-    local is_below = above.kind == "if" and above.body == s
-    if is_below and is_of_one(fn, above.condition) then return true end
-    s = above
-  end
-  return false
-end
-
--- What lanes hand out in a loop: elements, and whether 32 has to divide blockDim.x; nil and why
--- nothing.
-local function found(loop, row)
-  if loop.fn.kind ~= "kernel" then return nil, "it is in no kernel" end
-  local why = elements.refusal(loop)
-  if why then return nil, why end
-  if is_alone(loop.fn, loop.statement) then return nil, "one lane of a warp alone comes to it" end
-  local free = row and ROW or {}
-  local uniform, asks = of_place(loop, free)
-  if not elements.is_same(loop, uniform, free) then
+-- The elements of a loop that all its lanes read, with `row` those of a row; nil and why none.
+local function shared(loop, free)
+  local names = names_at(loop, free)
+  if not elements.is_same(loop, names, free) then
     return nil, "lanes go through it from and to different places"
   end
-  local list = elements.of(loop, uniform, differs, function(access, type, sides)
-    local n = sides_of.is_within(sides, free) and members(loop.fn.kernel, access, type)
-    return n and { members = n } or nil
-  end)
+  local list = elements.of(loop, names, function(sides) return sides.x ~= nil end,
+    function(access, type, sides)
+      local n = sides_of.is_within(sides, free) and members(loop.fn.kernel, access, type)
+      return n and { members = n } or nil
+    end)
   if #list == 0 then return nil, "no element in it is one that all lanes of a warp read" end
-  if not elements.is_long(loop, LANES) then return nil, "it has fewer than 32 iterations" end
-  return list, row or asks
+  return list
 end
 
--- ---- what is made of them -----------------------------------------------------------------------
+local function elements_at(at) return shared(at.loop, at[1] and ROW or {}) end
+
+-- ---- what is made of them ---------------------------------------------------------------------
 
 -- The members of an element that are asked for, in order; nil where all of it is.
 local function asked(kernel, el)
@@ -244,52 +177,45 @@ local function lane_of(fn, is_whole)
   return thread:find "^%w+%.x$" and thread or "(" .. thread .. ")", launch
 end
 
-local function made(loop, row)
-  local list, is_whole = found(loop, row)
-  if not list then return nil, is_whole end
-  local kernel, names = loop.fn.kernel, loop.fn.kernel:names()
-  local thread, launch = lane_of(loop.fn, is_whole)
+-- Do blocks have rows of whole warps, as far as that is known, in which more is shared?
+local function rows_share_more(at)
+  if not at[1] then return true end
+  local ask, used = at.kernel.options.values, sides_of.used(at.fn)
+  local length = ask and ask(at.fn)["blockDim.x"]
+  if not (used.y or used.z) or length and length % LANES ~= 0 then
+    return false, "its blocks have no rows of whole warps"
+  end
+  return #at.elements > #(shared(at.loop, {}) or {}), "a row shares no more than the block"
+end
+
+local function becomes(at, e)
+  local loop, list, names = at.loop, at.elements, at.names
   for _, el in ipairs(list) do
     el.lane, el.name = names(el.base .. "_lane"), names(el.base .. "_" .. loop.variable)
   end
+  local thread, launch = lane_of(at.fn, at[1] or select(2, names_at(loop, {})))
   local o = { thread = thread, lane = names "lane", step = names "step" }
-  local e = edit.new(kernel)
   elements.stand_in(loop, shuffled(loop, list, o), e, loop.declares)
-  local edits = e:lines()
-  if not edits then return nil, "two changes overlap" end
-  return { edits = edits, launch = launch ~= "" and launch or nil,
-    says = ("lanes load %s for 32 iterations of the loop at line %d, and hand them out"):format(
-      list[1].base, loop.line) }
+  e.twice = true
+  return ("lanes load %s for 32 iterations of the loop at line %d, and hand them out"):format(
+    list[1].base, at.line), { launch = launch ~= "" and launch or nil }
 end
 
-local M = { name = "shuffle", apart = true, twice = true,
-  doc = "Elements that all lanes of a warp read, loaded by one each and handed out by shuffles." }
-
--- Can blocks have rows of whole warps, as far as that is known?
-local function has_rows(fn)
-  local ask, used = fn.kernel.options.values, sides_of.used(fn)
-  local length = ask and ask(fn)["blockDim.x"]
-  return (used.y or used.z) and (not length or length % LANES == 0)
-end
-
-function M.find(kernel)
-  local list = {}
-  for _, loop in ipairs(kernel:open_loops()) do
-    local all = found(loop, false)
-    if all then list[#list + 1] = { line = loop.line, args = {} } end
-    local more = has_rows(loop.fn) and found(loop, true)
-    if more and #more > (all and #all or 0) then
-      list[#list + 1] = { line = loop.line, args = { "row" } }
-    end
-  end
-  return list
-end
-
-function M.make(kernel, line, args)
-  if args[2] or args[1] and args[1] ~= "row" then
-    return nil, "it is written shuffle<LINE>() or shuffle<LINE>(row)"
-  end
-  return kernel:first_loop(line, function(loop) return made(loop, args[1] == "row") end)
-end
-
-return M
+return { name = "shuffle", where = "loops",
+  doc = "Elements that all lanes of a warp read, loaded by one each and handed out by shuffles.",
+  args = { { "way", { false, "row" } } },
+  needs = {
+    { "loop", function(at) return at.fn.kind == "kernel" end, says = "it is in no kernel" },
+    { "loop", function(at)
+      local why = elements.refusal(at.loop)
+      return not why, why
+    end },
+    { "warp_same", function(at) return not warp_same.is_alone(at.fn, at.loop.statement) end,
+      says = "one lane of a warp alone comes to it" },
+    { "sides", elements_at, gives = "elements" },
+    { "loop", function(at) return elements.is_long(at.loop, LANES) end,
+      says = "it has fewer than 32 iterations" },
+    { "sides", rows_share_more },
+  },
+  becomes = becomes,
+}
