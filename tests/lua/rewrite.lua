@@ -263,6 +263,11 @@ __global__ void k(float *y, const float *x, int n)
     y[i] = x[i];
 }
 __global__ void none(float *y) { y[0] = 1.f; }
+__global__ void turned(float *y, int w)
+{
+    int i = threadIdx.x, j = threadIdx.y;
+    if (i < w) y[i * w + j] += 1.f;
+}
 __global__ void first(float *y, const float *x)
 {
     if (threadIdx.x == 0) {
@@ -278,10 +283,13 @@ __global__ void first(float *y, const float *x)
   tap.is(list["3 coarsen"], "threads: line 5 does something before it is known whether 'i' has an "
     .. "item", "an index")
   tap.is(list["4 shuffle"], "loop: it is left in another way", "the same to another kind")
+  tap.is(list["11 transpose"], "effects: it is more than read or written", "a row apart")
+  tap.is(list["7 transpose"], "turned: no element is read or written there that threads have a "
+    .. "row apart", "a kernel without")
   tap.is(list["3 warp_row"], "shared_loop: it has no loop that lanes could share", "a row")
   tap.is(list["1 warp_loop"], "first_thread: no `if` begins there whose condition is that the "
     .. "thread is the first", "a kernel whose threads all work")
-  tap.is(list["10 warp_loop"], "shared_loop: it has no loop that lanes could share", "no loop")
+  tap.is(list["15 warp_loop"], "shared_loop: it has no loop that lanes could share", "no loop")
   tap.is(list["5 sections"], "separate: one part leaves nothing in memory",
     "of a kernel the refusal that came furthest")
   tap.is(list["7 sections"], "cuts: no statement of a kernel's list, or of a loop's in it, begins "

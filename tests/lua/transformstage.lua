@@ -246,19 +246,30 @@ tap.case("rows apart", function()
     "where it is proposed")
   tap.is(rewritten.found("transpose", plain "out[u * n + t] = a[u * n + t];"), "", "not of rows")
   local sides = { "out", "8", "8" }
-  refused("what something comes behind", "transpose", rewritten.source(XY .. [[
+  refused("what is written elsewhere, too", "transpose", rewritten.source(XY .. [[
   if (t < n && u < n) out[t * n + u] = a[t];
   if (t == 0) out[u] = 1.f;]]), 5, sides, "it is read and written")
+  refused("what something comes behind", "transpose", rewritten.source(XY .. [[
+  float v = 1.f;
+  if (t < n && u < n) out[t * n + u] = v;
+  v = 2.f;]]), 6, sides, "something comes behind it")
+  refused("what the kernel's end does not know", "transpose", rewritten.source(XY .. [[
+  if (t < n && u < n) {
+    int pitch = n + 1;
+    out[t * pitch + u] = a[t];
+  }]]), 7, sides, "'pitch' is not known at the kernel's end")
   refused("what is added to", "transpose", plain "out[t * n + u] += a[t];", 5, sides,
     "more than read or written")
   refused("in a loop", "transpose", plain "for (int i = 0; i < n; i++) out[t * n + u] = a[i];", 5,
     sides, "it is in a loop")
+  refused("in a loop's list", "transpose", plain
+    "for (int i = 0; i < n; i++) { out[t * n + u] = a[i]; }", 5, sides, "it is in a loop")
   refused("where a loaded number says who has one", "transpose", rewritten.source(XY .. [[
   if (t < n && u < n && b[t] > 0.f) out[t * n + u] = a[t];]]), 5, sides,
     "which elements other threads have")
   refused("a stride that is loaded", "transpose", rewritten.source(XY .. [[
   int pitch = (int)b[0];
-  if (t < n && u < n) out[t * pitch + u] = a[t];]]), 6, sides, "no element of that array")
+  if (t < n && u < n) out[t * pitch + u] = a[t];]]), 6, sides, "no element is read or written")
   refused("too much of it", "transpose", plain "out[t * n + u] = a[u * n + t];", 5,
     { "out", "256", "128" }, "too much memory")
 end)

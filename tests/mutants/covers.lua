@@ -37,6 +37,7 @@ return {
   { file = "lua/gilua/facts/strided.lua", tests = "tests/lua/transformgeometry.lua" },
   { file = "lua/gilua/facts/threads.lua", tests = TRANSFORM
     .. " tests/lua/transformgeometry.lua" },
+  { file = "lua/gilua/facts/turned.lua", tests = "tests/lua/transformstage.lua" },
   { file = "lua/gilua/facts/warp_same.lua", tests = "tests/lua/transformshuffle.lua" },
   { file = "lua/gilua/facts/watched.lua", tests = "tests/lua/facts_watched.lua" },
   { file = "lua/gilua/rewrite/.*%.lua", tests = TRANSFORM .. " tests/lua/transformgeometry.lua "

@@ -11,6 +11,7 @@
 --   first_threads s, condition, thread: what one thread does alone (gilua.facts.first_thread)
 --   cuts          of, number, cut: before which statement a kernel may be cut (gilua.facts.cuts)
 --   rows          rows, or why not: a kernel whose lanes share rows (gilua.facts.row_places)
+--   turned        access, base, at: an element that threads have a row apart (gilua.facts.turned)
 --   arrays        d, name, sides: an array that is declared outside of functions
 --
 -- A set is { none (why a line has no such place), each(kernel), is_part (there are many in a loop
@@ -21,6 +22,7 @@ local cuts = require "gilua.facts.cuts"
 local first_thread = require "gilua.facts.first_thread"
 local row_places = require "gilua.facts.row_places"
 local threads = require "gilua.facts.threads"
+local turned = require "gilua.facts.turned"
 
 local M = {}
 
@@ -91,6 +93,8 @@ M.SETS = {
   cuts = { none = "no statement of a kernel's list, or of a loop's in it, begins there",
     each = cuts.all, fact = "cuts", is_of_kernel = true },
   rows = { none = "nothing there says what a lane is", each = row_places.all, fact = "row_places" },
+  turned = { none = "no element is read or written there that threads have a row apart",
+    each = turned.all, fact = "turned", is_of_kernel = true },
   statements = { none = "no statement begins there", each = statements, is_part = true },
 }
 
