@@ -243,6 +243,26 @@ local THREADS = {
   float s = 0, *q = u.f;
   for (int i = 0; i < n; i++) { s += u.f[1]; q[1] += 1.0f; }
   out[t] = s;]] },
+  { "the first thread changes what all have their own of", [[
+  float own = 2.0f;
+  if (threadIdx.x == 0) {
+    own = 0.0f;
+    for (int i = 0; i < n; i++) own += a[i];
+  }
+  out[threadIdx.x + 64 * blockIdx.x] = own;]] },
+  { "a loop's variable of eight bits", [[
+  float s = 0.0f;
+  int row = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= 40) return;
+  for (unsigned char i = 0; i < 250; i++) s += a[row + i];
+  out[row] = s;]] },
+  { "a macro of the file's own that asks twice, and orders NaN", [[
+#define max(a, b) ((a) > (b) ? (a) : (b))
+  float most = -3.0f;
+  int row = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= 40) return;
+  for (int i = 0; i < n; i++) most = max(most, a[row + i]);
+  out[row] = most;]] },
   { "some leave an inner loop, and then the outer", [[
   int t = blockIdx.x * blockDim.x + threadIdx.x, k = 0;
   bool done = false;

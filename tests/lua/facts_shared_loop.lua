@@ -48,6 +48,10 @@ tap.case("a variable is only put together, or not", function()
   is("if (a[at] < a[i]) at = i;", "at", "at > of a[x]")
   is("if (a[i] < a[at]) at = i; out[i] = 1;", "at", nil)
   is("if (a[i] < a[at]) at = n;", "at", nil)
+  is("most = std::max(most, a[i]);", "most", "most std::max")
+  is("most = std::max(a[i], most);", "most", nil)
+  is("at = std::max(i, at);", "at", "at std::max")
+  is("\n#define fmaxf(a, b) ((a) > (b) ? (a) : (b))\nmost = fmaxf(most, a[i]);", "most", nil)
   is("small += 1;", "small", nil)
   is("n += 1;", "n", nil)
 end)
@@ -90,6 +94,12 @@ tap.case("threads share a loop where no iteration asks for another", function()
   is("out[i] = a[i];", false, "for (int i = n; i > 0; i--)")
   is("out[i] = a[i];", true, "for (int i = t; i <= n; i += 4)")
   is("out[i] = a[i]; __syncthreads();", false)
+  is("out[i] = a[i];", false, "for (unsigned char i = 0; i < 250; i++)")
+  is("out[i] = a[i];", false, "for (short i = 0; i < n; i++)")
+  is("out[i] = a[i];", true, "for (size_t i = 0; i < n; i++)")
+  is("out[i] = a[i];", true, "for (auto i = n; i < n + 3; i++)")
+  is("out[i] = a[i];", true, "for (std::int32_t i = 0; i < n; i++)")
+  is("out[i] = a[i];", false, "for (auto i = (short)n; i < n + 3; i++)")
 end)
 
 local ROW = "if (t < n) {\n  for (int i = 0; i < n; i++) s += a[t * n + i];\n%s\n}"
@@ -128,6 +138,29 @@ tap.case("what the first thread does alone", function()
   local whole = first_thread.all(kernel.of_text(HEAD .. "  out[0] = 1;\n}\n"))
   tap.is(whole[1] and whole[1].line, 1, "a whole kernel")
   tap.is(#first_thread.all(kernel.of_text(HEAD .. "  out[blockIdx.x] = 1;\n}\n")), 0, "of a block")
+end)
+
+tap.case("what lanes would change that other threads ask for", function()
+  local function is(body, answer, behind)
+    local at = first_thread.all(read("  if (t == 0) {\n" .. body .. "\n  }\n" .. (behind or "")))[1]
+    local rows, list = { last = 0 }, at.s.body.body
+    for i, s in ipairs(list) do rows.last = s.loop and i or rows.last end
+    local fits, why = first_thread.is_unasked(at, rows)
+    tap.is(fits or why, answer, body .. (behind or ""))
+  end
+  local sum = "for (int i = 0; i < n; i++) s += a[i];"
+  local why = "line 5 changes 's', which other threads have their own of"
+  is(sum, true)
+  is(sum, true, "if (t == 0) out[0] = s;")
+  is(sum, why, "out[t] = s;")
+  is(sum, why, "if (t == 1) out[0] = s;")
+  is(sum, why, "float *p = &s; out[t] = *p;")
+  is("float s = 0;" .. sum, true, "out[t] = s;")
+  is(sum .. "most = s;", true, "out[t] = most;")
+  is("n = 3;" .. sum, "line 5 changes 'n', which other threads have their own of", "out[t] = n;")
+  is("for (at = 0; at < n; at++) s += a[at];", true, "for (at = 0; at < 3; at++) out[at] = 1;")
+  is("for (at = 0; at < n; at++) s += a[at];", "line 5 changes 'at', which other threads have "
+    .. "their own of", "out[at] = 1;")
 end)
 
 tap.case("lanes wait where one wrote what another reads", function()

@@ -18,7 +18,7 @@ local IDENTITY = { ["+"] = "0", ["-"] = "0", ["*"] = "1" }
 local function is_name(node, name) return node.kind == "name" and node.text == name end
 
 -- What is done with `name` in each iteration: "+", "*", or the call of a greatest; and with what.
-local function operation(tree)
+local function operation(kernel, tree)
   if tree.kind ~= "assign" or tree.a.kind ~= "name" then return nil end
   local name, op, b = tree.a.text, tree.op:match "^([-+*])=$", tree.b
   if op then return name, op, b end
@@ -27,7 +27,7 @@ local function operation(tree)
     if is_name(b.a, name) then return name, b.op, b.b end
     if is_name(b.b, name) and b.op ~= "-" then return name, b.op, b.a end
   elseif b.kind == "call" and b.callee.kind == "name" and EXTREME[b.callee.text]
-    and #b.args == 2 then
+    and #b.args == 2 and effects.is_of_cuda(kernel, b.callee.text) then
     if is_name(b.args[1], name) then return name, b.callee.text, b.args[2] end
     if is_name(b.args[2], name) then return name, b.callee.text, b.args[1] end
   end
@@ -43,7 +43,7 @@ end
 -- The variable that a statement adds to, with all its tokens in the loop; nil where it is used for
 -- anything else there, or by another operation.
 local function accumulator(loop, s)
-  local name, op, value = operation(s.tree)
+  local name, op, value = operation(loop.fn.kernel, s.tree)
   local fn = loop.fn
   local d = name and fn:declaration(name, s.first)
   if not d or d.pointer > 0 or #d.extents > 0 or d.reference or d.shared or d.const

@@ -21,13 +21,14 @@ local function is_name(node, name) return node.kind == "name" and node.text == n
 
 -- What `sum += x`, `sum = sum + x`, `most = max(most, x)` or `found = 1` does with its variable,
 -- and the tokens of it there; nil of anything else.
-local function folded(node)
+local function folded(kernel, node)
   if node.kind ~= "assign" or node.a.kind ~= "name" then return nil end
   local name, b = node.a.text, node.b
   if node.op ~= "=" then return KINDS[node.op], { node.a.token } end
   if b.kind == "number" then return "= " .. b.text, { node.a.token } end
   local kind = b.kind == "binary" and (b.op == "+" or b.op == "*") and b.op
-    or b.kind == "call" and b.callee.kind == "name" and #b.args == 2 and CALLS[b.callee.text]
+    or b.kind == "call" and b.callee.kind == "name" and #b.args == 2
+      and effects.is_of_cuda(kernel, b.callee.text) and CALLS[b.callee.text]
   local parts = kind and (b.args or { b.a, b.b }) or {}
   for _, part in ipairs(parts) do
     if is_name(part, name) then return kind, { node.a.token, part.token } end
@@ -41,7 +42,7 @@ local function sums(loop)
     local is_inside = loop.body.first <= s.first and s.last <= loop.body.last
     for _, tree in ipairs(is_inside and statement.trees(s) or {}) do
       expression.walk(tree, function(node)
-        local kind, tokens = folded(node)
+        local kind, tokens = folded(loop.fn.kernel, node)
         local name = kind and node.a.text
         if kind and (how[name] or kind) == kind then
           how[name] = kind

@@ -71,6 +71,12 @@ function M.is_pure(name)
     or expression.TYPES[name] or matches(name, PURE_PATTERNS) or false
 end
 
+--- Does a name mean CUDA's function: no macro, and no function of the file? Their own `max` may be
+--- `a > b ? a : b`, which is another order of NaN, or ask twice for what lanes tell each other.
+---@param kernel table of kernel.read
+---@param name string
+function M.is_of_cuda(kernel, name) return not kernel.macros[name] and not kernel.by_name[name] end
+
 -- Does T(x) make a number: of a type of the template's list, or of another name of a number's type?
 local function makes_number(fn, node)
   local name = node.makes and node.callee.kind == "name" and node.callee.text

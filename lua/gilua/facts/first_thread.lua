@@ -10,6 +10,7 @@
 local apart = require "gilua.facts.apart"
 local effects = require "gilua.facts.effects"
 local forms = require "gilua.facts.forms"
+local order = require "gilua.facts.order"
 local settings = require "gilua.base.settings"
 local statement = require "gilua.source.statement"
 local threads = require "gilua.facts.threads"
@@ -220,6 +221,58 @@ local function wait_for(fn, s, one, row, sums, state)
   else
     return ("line %d does more than to compute"):format(line)
   end
+end
+
+-- Is a token in a loop that gives a variable its first value itself?
+local function is_of_loop(fn, name, token)
+  for _, loop in ipairs(fn.loops) do
+    local s = loop.statement
+    local is_in = loop.variable == name and s.first <= token and token <= s.last
+    if is_in and order.is_its_own(loop) then return true end
+  end
+  return false
+end
+
+-- Does the first thread alone come to a token, there or elsewhere?
+local function is_lone(fn, token)
+  for _, s in ipairs(fn.statements) do
+    local is_below = s.kind == "if" and s.body.first <= token and token <= s.body.last
+    if is_below and s.condition and lone(fn, s.condition) then return true end
+  end
+  return false
+end
+
+-- Do other threads ask for a variable elsewhere, that of a declaration outside of the statement?
+local function is_asked(at, name, d)
+  local fn = at.fn
+  if fn.addressed[name] then return true end
+  for _, token in ipairs(effects.of(fn, fn.body).reads[name] or {}) do
+    local is_it = fn:declaration(name, token) == d and not is_of_loop(fn, name, token)
+    if is_it and not is_lone(fn, token) then return true end
+  end
+  return false
+end
+
+--- Is no variable that lanes would all give a value, up to the last shared loop, one that other
+--- threads ask for with their own value? nil and which.
+---@param at gilua.lone_place
+---@param rows table as of M.waits
+---@return boolean? answer
+---@return string? why
+function M.is_unasked(at, rows)
+  local fn, s, list = at.fn, at.s, at.s.body.body
+  for i = 1, at.condition and rows.last or 0 do
+    local writes = effects.of(fn, list[i]).writes
+    for _, name in ipairs(settings.keys(writes)) do
+      local d = fn:declaration(name, writes[name][1])
+      local is_outer = d and not d.shared and not (s.first <= d.token and d.token <= s.last)
+      if is_outer and is_asked(at, name, d) then
+        return nil, ("line %d changes '%s', which other threads have their own of"):format(
+          fn.kernel:line_of(writes[name][1]), name)
+      end
+    end
+  end
+  return true
 end
 
 --- Returns where lanes wait for each other in what one thread did, up to the last shared loop; nil

@@ -24,7 +24,7 @@ local function is_within(range, token) return range.first <= token and token <= 
 
 -- What becomes of a value in a tree: "sum" where it is added to another one, "unknown" where a
 -- function has it; nil where it is one of two at most, the greater or the one that is less.
-local function joined(tree, is_it)
+local function joined(kernel, tree, is_it)
   local found
   expression.walk(tree, function(node)
     local joins = (node.kind == "assign" or node.kind == "binary") and ADDS[node.op]
@@ -32,6 +32,7 @@ local function joined(tree, is_it)
       found = "sum"
     end
     local is_pick = node.kind == "call" and PICKS[node.callee.text]
+      and effects.is_of_cuda(kernel, node.callee.text)
     for _, arg in ipairs(node.kind == "call" and not is_pick and node.args or {}) do
       if is_it(row_teams.uncast(arg)) then found = found or "unknown" end
     end
@@ -55,7 +56,7 @@ function M.use(fn, s, call)
   local function is_it(node) return node == call or node.kind == "name" and node.text == name end
   for _, other in ipairs(name and fn.statements or { s }) do
     for _, tree in ipairs(statement.trees(other)) do
-      local use = joined(tree, is_it)
+      local use = joined(fn.kernel, tree, is_it)
       found = use == "sum" and use or found or use
     end
   end

@@ -18,6 +18,11 @@ local M = {}
 local EXTREME = settings.set("max min fmax fmin fmaxf fminf umax umin llmax llmin std::max "
   .. "std::min ::max ::min")
 
+local WHOLE = settings.set "int unsigned long size_t int32_t uint32_t int64_t uint64_t"
+for _, type in ipairs { "unsigned int", "unsigned long", "long long", "unsigned long long" } do
+  WHOLE[type] = true
+end
+
 --- Types that lanes do not exchange.
 M.TOO_SMALL = settings.set "bool char short int8_t uint8_t int16_t uint16_t uchar ushort auto"
 for _, type in ipairs { "unsigned char", "signed char", "unsigned short" } do
@@ -62,8 +67,20 @@ local function assignment(s)
   if fits then return tree.a.text, tree.b end
 end
 
+-- Is a call the greatest or the least of a variable and another value, in any order of NaN? Of
+-- std::max(x, a) the value counts that came last.
+local function is_extreme(fn, call, name)
+  local callee = call.callee.kind == "name" and call.callee.text
+  if not EXTREME[callee] or #call.args ~= 2 or not effects.is_of_cuda(fn.kernel, callee) then
+    return false
+  end
+  if is_name(call.args[1], name) then return true end
+  local d = fn:declaration(name, call.first)
+  return is_name(call.args[2], name) and not (callee:find "^std::" and not WHOLE[d.type])
+end
+
 -- What an assignment to a variable puts together, and how many words of it are the variable.
-local function assigned(tree, name)
+local function assigned(fn, tree, name)
   if tree.op == "+=" or tree.op == "-=" then return "+", 1 end
   local b = tree.b
   if tree.op ~= "=" then return nil end
@@ -71,10 +88,7 @@ local function assigned(tree, name)
     or b.op == "-" and is_name(b.a, name)) then
     return "+", 2
   end
-  local callee = b.kind == "call" and b.callee.kind == "name" and b.callee.text
-  local is_pick = EXTREME[callee] and #b.args == 2
-    and (is_name(b.args[1], name) or is_name(b.args[2], name))
-  if is_pick then return callee, 2 end
+  if b.kind == "call" and is_extreme(fn, b, name) then return b.callee.text, 2 end
 end
 
 -- The sides and relation of `if (a < b)` without an else, and the statements below it.
@@ -114,7 +128,7 @@ local function put_together(loop, s, name)
   if (tree.kind == "postfix" or tree.kind == "unary") and (tree.op == "++" or tree.op == "--") then
     if is_name(tree.a, name) then return "+", 1 end
   elseif tree.kind == "assign" and is_name(tree.a, name) then
-    return assigned(tree, name)
+    return assigned(loop.fn, tree, name)
   end
 end
 

@@ -15,8 +15,14 @@ local reduction = require "gilua.facts.reduction"
 local running = require "gilua.facts.running"
 local settings = require "gilua.base.settings"
 local statement = require "gilua.source.statement"
+local types = require "gilua.facts.types"
 
 local M = {}
+
+local WIDE = {}
+for _, type in ipairs { "int", "long", "long long" } do
+  WIDE[type], WIDE["unsigned " .. type] = true, true
+end
 
 -- Does each iteration touch only what it alone writes?
 local function keeps_apart(loop)
@@ -38,9 +44,17 @@ end
 ---@field running? gilua.running
 ---@field writes boolean memory
 
+-- Can a loop's variable be past its bound by as many iterations as there are threads?
+local function is_wide(loop)
+  local type = types.resolved(loop.fn.kernel, loop.type or "")
+  if type == "auto" then type = types.of(loop.fn, loop.start) or "" end
+  return WIDE[types.plain((type:gsub("^std%s*::%s*", "")))]
+end
+
 -- Does a loop count upwards, from its beginning to its end, by a variable of its own?
 local function counts_up(loop)
   return loop.kind == "for" and loop.simple and loop.start and order.is_its_own(loop)
+    and is_wide(loop)
     and loop.step and loop.step >= 1 and (loop.relation == "<" or loop.relation == "<=")
     and not loop.barrier and not loop.warp and loop.statement.condition.kind == "binary"
 end

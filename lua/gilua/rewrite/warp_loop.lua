@@ -148,6 +148,7 @@ return { name = "warp_loop", where = "first_threads", instead = in_registers,
   needs = {
     { "first_thread", first_thread.is_open },
     { "shared_loop", rows_of, gives = "rows", says = "it has no loop that lanes could share" },
+    { "first_thread", function(at) return first_thread.is_unasked(at, at.rows) end },
     { "first_thread", gives = "waits",
       function(at) return first_thread.waits(at, at.rows, first_thread.sums(at)) end },
   },
