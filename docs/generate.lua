@@ -105,14 +105,15 @@ local function write_c(put)
   end
 end
 
--- The definitions of a module: those of its file, and of the files whose methods its class takes.
+-- The definitions of a module: those of its file, and of the files whose methods or names
+-- it takes.
 local function definitions_with_taken(lines)
   local list = definitions_of(lines)
   for _, line in ipairs(lines) do
-    local taken = line:match '^take_methods%(require "(.+)"%)$'
+    local what, taken = line:match '^take_(%l+)%(require "(.+)"%)$'
     local path = taken and assert(package.searchpath(taken, package.path))
     for _, d in ipairs(path and definitions_of(read_lines(path)) or {}) do
-      d.own = false
+      d.own = what == "names"
       list[#list + 1] = d
     end
   end

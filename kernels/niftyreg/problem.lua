@@ -147,6 +147,7 @@ local function case(problem, spec)
     groups = r.groups, control = control, basis = basis, basis_a = basis_a, use_bspline = bspline,
     image_size = gi.array.from({ nx, ny, nz }, "i32"),
     grid_size = gi.array.from({ gx, gy, gz }, "i32"),
+    volume = { nx, ny, nz }, positions = r.groups, box = { 1, SPACING, SPACING },
   }
 end
 

@@ -13,7 +13,7 @@ local rooms = {
   { "base", "attempt apart ends fail fingerprint results nearest hint trace settings stats "
     .. "host textfile tempfolder events server json csv luadata base64 wire shell cli "
     .. "arithmetic diff roofline" },
-  { "search", "evolve pieces genome select fitness minimise control configured pareto repeats "
+  { "search", "evolve pieces genome select minimise control configured pareto repeats "
     .. "nsga2 gevo islands propose bandit steady elites retouch sweep" },
   { "source", "csource" },
   { "facts", "" },
@@ -27,8 +27,8 @@ local rooms = {
   { "report", "report folder described history findings kept tuned progress explain below t4 "
     .. "tuningcache census lineage frontier interactions telling page.html page.plot "
     .. "page.disparity page.live page.state page.landscape page.markup page.gnuplot" },
-  { "study", "approximation experiment gecco2014 eurogp2014 tune validate replay adequacy best "
-    .. "epistasis archipelago limit" },
+  { "study", "approximation experiment fitness gecco2014 eurogp2014 tune validate replay adequacy "
+    .. "best epistasis archipelago limit" },
   { "host", "branches hostcode hostvalue instances callers members" },
   { "new", "newproblem reading parts headers slice signature layout assumed launchguess scalaruse "
     .. "scalarguess structguess argumentguess usage precision problemtext offered trial backport "

@@ -1,5 +1,5 @@
-/* Which ways to name an address an instruction takes (src/emu/decode/bounds.c), and what is said of the
-** others. */
+/* Which ways to name an address an instruction takes (src/emu/decode/bounds.c), and what is said of
+** the others. */
 #include "emu_core_run.h"
 
 static gi_err err;

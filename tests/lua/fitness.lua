@@ -1,6 +1,6 @@
 -- fitness: the formula of GECCO 2014 §3.8, worked out by hand, and who may be a parent (§3.9).
 package.path = "lua/?.lua;lua/?/init.lua;tests/lua/?.lua;" .. package.path
-local fitness = require "gilua.search.fitness"
+local fitness = require "gilua.study.fitness"
 local tap = require "tap"
 
 local C = 213748364
@@ -88,6 +88,15 @@ tap.case("what is worth timing: what is right, or near enough to be a parent", f
   tap.is(fitness.tolerable(m(1, 6.1), lax), false, "wrong by more")
   local wrong = { status = "ok", unset = 0, off = 0.1, penalty = 0 }
   tap.is(fitness.right(wrong), false, "none of which makes a wrong kernel right")
+end)
+
+tap.case("the papers' names are other names of the same formulas", function()
+  local general = require "gilua.search.fitness"
+  tap.is(fitness.niftyreg, general.absolute, "GECCO 2014")
+  tap.is(fitness.stereo, general.error_first, "chapter 8")
+  tap.is(fitness.formerly "fitness.stereo_acceptable", general.faster_within, "an archive's name")
+  tap.is(fitness.formerly "fitness.none", nil, "one that no gilua had")
+  tap.is(fitness.formerly "select.niftyreg", nil, "nor another module's")
 end)
 
 tap.done()

@@ -171,6 +171,9 @@ tap.case("a case can say where answers are", function()
   local first = e.first[1]
   tap.is(("%d %d %d"):format(first.x, first.y, first.z), "0 1 1", "voxel 6 of 2x2x2")
   tap.is(e.slice, 1, "whose slice is shown")
+  case.positions, case.box = gi.array.from({ 0, 4 }, "i32"), { 1, 2, 1 }
+  first = errors.new({ status = "ok" }, case, { max_error = 0.5 }).first[1]
+  tap.is(("%d %d %d"):format(first.x, first.y, first.z), "0 1 0", "the second answer of a box")
   case = { output = gi.array("i32", 2, 3):sentinel(), expected = gi.array("i32", 2, 3) }
   e = errors.new({ status = "ok" }, case, { max_error = 0 })
   tap.is(e.unset, 6, "whole numbers that were never written")

@@ -104,7 +104,7 @@ tap.case("an error is told with its line, the function, the generation and the g
 end)
 
 tap.case("an error of gilua's own keeps its trace", function()
-  local text = says { fitness = fitness.stereo, acceptable = function() return true end,
+  local text = says { fitness = fitness.error_first, acceptable = function() return true end,
     farm = setmetatable({ case_info = function() return {} end, check_mode = "every",
       evaluate = function(_, genomes, _, options)
         local list = {}

@@ -4,7 +4,7 @@
 local control = require "gilua.search.control"
 local ends = require "gilua.base.ends"
 local evolve = require "gilua.search.evolve"
-local fitness = require "gilua.search.fitness"
+local fitness = require "gilua.study.fitness"
 local minimise = require "gilua.search.minimise"
 local select = require "gilua.search.select"
 local settings = require "gilua.base.settings"

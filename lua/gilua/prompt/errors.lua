@@ -1,11 +1,11 @@
 --- Where a mutant's answers are wrong: counted, listed, and drawn as a slice of the volume that
 -- they are answers for.
 --
--- Where an answer lies is known of four kinds of cases: those that say it (`volume`, the sizes
--- { nx, ny, nz }, and `positions`, an integer array: the voxel of each answer, from 0, x fastest);
--- whose output has two or three dimensions; those of NiftyReg's kind (`groups`, `image_size`);
--- those of a problem table whose `size` has two or three numbers, and whose first output as many
--- elements. Of others the answers are drawn in a row.
+-- Where an answer lies is known of three kinds of cases: those that say it (`volume`, the sizes
+-- { nx, ny, nz }, and `positions`, an integer array: the voxel of each answer, from 0, x fastest;
+-- with `box` the first voxel of each box of so many answers); whose output has two or three
+-- dimensions; those of a problem table whose `size` has two or three numbers, and whose first
+-- output as many elements. Of others the answers are drawn in a row.
 
 local fail = require "gilua.base.fail"
 local core = require "gilua.core"
@@ -18,6 +18,16 @@ local function grouped(n) return require("gilua.report.progress").grouped(n) end
 local M = {}
 
 -- --- places ------------------------------------------------------------------------------------
+
+-- Returns which voxel of a volume answer i (from 1) of a case is.
+local function voxels_of(case, nx, ny)
+  local x, y, z = table.unpack(case.box or { 1, 1, 1 })
+  return function(i)
+    local k = (i - 1) % (x * y * z)
+    return case.positions[(i - 1) // (x * y * z) + 1]
+      + k % x + k // x % y * nx + k // (x * y) * nx * ny
+  end
+end
 
 -- Returns where answer i (from 1) is in a volume: { nx, ny, nz, at = fun(i): x, y, z } from 0; or
 -- nil and why that is unknown. A case can say it (`volume` and `positions`). An output of two or
@@ -32,11 +42,7 @@ local function volume_of(case, answers)
   end
   if case.volume and case.positions then
     local nx, ny, nz = case.volume[1], case.volume[2], case.volume[3] or 1
-    return linear(nx, ny, nz, function(i) return case.positions[i] end)
-  end
-  local voxel = require("gilua.study.gecco2014").voxel_of(case, answers)
-  if voxel then
-    return linear(case.image_size[1], case.image_size[2], case.image_size[3], voxel)
+    return linear(nx, ny, nz, voxels_of(case, nx, ny))
   end
   local shape = { case.output:shape() }
   if (case.compare and case.compare.width or 1) > 1 then shape[#shape] = nil end

@@ -41,7 +41,7 @@ M.SLOWER = 1.1
 ---@param own table measurement of the mutant
 ---@param _ table measurement of the unmodified kernel on the same case (not used)
 ---@return number
-function M.niftyreg(own, _)
+function M.absolute(own, _)
   if own.status ~= "ok" then return math.huge end
   local fitness = own.ticks / 10
   local worst = own.max_error
@@ -54,7 +54,7 @@ function M.niftyreg(own, _)
   return fitness
 end
 
---- The fitness of §3.8 with a problem's own limits in place of NiftyReg's: the measurement says
+--- The fitness of §3.8 with a problem's own limits in place of the paper's: the measurement says
 --- what is outside them.
 ---@param _? table tolerance of the problem (not used)
 ---@return fun(own: table): number
@@ -83,7 +83,8 @@ function M.acceptable(own, baseline)
 end
 
 --------------------------------------------------------------------------------------------------
--- StereoCamera: Langdon, "Genetically Improved Software", chapter 8, 2015, §8.14.5 and §8.14.6
+-- Errors that are graded: Langdon, "Genetically Improved Software", chapter 8, 2015, §8.14.5 and
+-- §8.14.6. `penalty` of a measurement is the mean over its answers.
 
 --- Is it right, or wrong by so little that a scheme may make it a parent (`parent_penalty` of the
 --- problem's tolerance)? On a GPU such mutants are timed.
@@ -92,27 +93,27 @@ end
 ---@return boolean
 function M.tolerable(own, tolerance)
   if own.off == 0 then return true end
-  return tolerance.parent_penalty ~= nil and M.stereo_error(own) <= tolerance.parent_penalty
+  return tolerance.parent_penalty ~= nil and M.mean_penalty(own) <= tolerance.parent_penalty
 end
 
---- Mean penalty of a pixel (§8.14.5.3), as the comparison worked it out: of those with an expected
---- disparity 200 where none was set, 100 where it is impossible, else the distance.
+--- Returns the mean penalty of an answer (§8.14.5.3), as the comparison worked it out by the case's
+--- own table of penalties.
 ---@param own table
 ---@return number
-function M.stereo_error(own)
+function M.mean_penalty(own)
   if own.penalty then return own.penalty end
   error("the answers have no penalty: the problem's case says what wrong ones cost, compare = "
     .. "{ penalty = { unset =, outside =, ... } } (docs/problem.md)", 0)
 end
 
---- Sorted by error first, then by time (§8.14.6). A pixel that is one off in an image of 2^28
---- outweighs 3.7e9 ticks.
+--- Ranks by error first, then by time (§8.14.6). One answer of 2^28 that is one off outweighs
+--- 3.7e9 ticks.
 ---@param own table
 ---@param _ table
 ---@return number
-function M.stereo(own, _)
+function M.error_first(own, _)
   if own.status ~= "ok" then return math.huge end
-  return 1e15 * M.stereo_error(own) + own.ticks / 1000
+  return 1e15 * M.mean_penalty(own) + own.ticks / 1000
 end
 
 --- May it be a parent (§8.14.6): faster than the unmodified kernel, and on average not further off
@@ -121,10 +122,10 @@ end
 ---@param baseline table
 ---@param tolerance { parent_penalty: number }
 ---@return boolean
-function M.stereo_acceptable(own, baseline, tolerance)
+function M.faster_within(own, baseline, tolerance)
   local most = tolerance.parent_penalty
   if not most then error("the problem's tolerance has no parent_penalty (docs/problem.md)", 0) end
-  return own.status == "ok" and own.ticks < baseline.ticks and M.stereo_error(own) <= most
+  return own.status == "ok" and own.ticks < baseline.ticks and M.mean_penalty(own) <= most
 end
 
 return M

@@ -15,6 +15,7 @@ local described = require "gilua.report.described"
 local evaluations = require "gilua.store.evaluations"
 local evolve = require "gilua.search.evolve"
 local fail = require "gilua.base.fail"
+local fitness = require "gilua.study.fitness"
 local drawing = require "gilua.search.genome"
 local gevo = require "gilua.search.gevo"
 local json = require "gilua.base.json"
@@ -244,7 +245,7 @@ local SUBSTITUTES = { fitness = function() return stored_fitness end,
 
 -- The function of a field by its name; a substitute, or the paper's, where the run had its own.
 local function function_of(replay, field, name)
-  local known_one = described.named(name)
+  local known_one = described.named(name) or fitness.formerly(name)
   if known_one then return known_one end
   if SUBSTITUTES[field] then return SUBSTITUTES[field](replay) end
   replay.own[#replay.own + 1] = field

@@ -1,5 +1,5 @@
---- NVIDIA H200 (SXM, 141 GB), as the virtual GPU's cost model sees it (src/emu/cost/cost.h says how each
---- field enters the formula). Sources:
+--- NVIDIA H200 (SXM, 141 GB), as the virtual GPU's cost model sees it (src/emu/cost/cost.h says how
+--- each field enters the formula). Sources:
 ---   [p] published by NVIDIA: H200 data sheet, Hopper architecture white paper, CUDA C programming
 ---       guide (compute capability 9.0: technical specifications, arithmetic throughput table;
 ---       results a clock and SM, divided by 32 lanes)
