@@ -21,7 +21,7 @@
 #include "base/base.h"
 
 /* The modelled GPU. Values come from a Lua table (lua/gilua/base/gpu/NAME.lua) that gives a source
-** for each; emu_model_set writes one by name. emu/cost/cost.h says what each means in the formula. */
+** for each; emu_model_set writes one by name. emu/cost/cost.h says how each enters the formula. */
 typedef struct EmuModel {
     char name[32];
     double clock_ghz;

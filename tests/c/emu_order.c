@@ -1,6 +1,6 @@
 /* What the race check takes to be in order (src/emu/check/order.c): barriers, bar.warp.syncs, and
-** fences with a strong write that another thread reads. Each test tells blocks step by step what happens,
-** and then asks which accesses are over. */
+** fences with a strong write that another thread reads. Each test tells blocks step by step what
+** happens, and then asks which accesses are over. */
 #include "emu/check/shadow.h"
 #include "tap.h"
 
