@@ -192,6 +192,7 @@ $O/tests/libnvml_fake.so: tests/c/fake_nvml.c $O/flags
 	$Q$(CC) $(flags) -fPIC -shared -o $@ $<
 
 $O/tests/runtime_fatbin: $O/obj/runtime/fatbin.o
+$O/tests/runtime_used: $O/obj/runtime/used.o
 
 # --- fuzzing: one program a target of tests/fuzz; those in Lua are $O/gilua's
 fuzzers := $(patsubst tests/fuzz/%.c,$O/fuzz/%,$(wildcard tests/fuzz/*_*.c))

@@ -145,15 +145,16 @@ static bool find_frame(void *const *back, int n, Frame *out) {
     return found;
 }
 
-/* Does the program use what the call returns? Where a function returns it, too, its caller may. */
-static bool is_used(void *const *back, int n) {
+/* May the program use what the call returns? False: the code behind the call shows that it does
+** not. Where a function returns it, too, its caller's code says. */
+static bool may_use(void *const *back, int n) {
     Used used = USED_RETURNED;
     for (int i = own_frames(back, n); i < n && used == USED_RETURNED; i++) {
         Frame f;
-        if (!read_frame(back[i], &f) || f.size == 0) return false;
+        if (!read_frame(back[i], &f) || f.size == 0) return true;
         used = used_after(back[i], (const uint8_t *)(uintptr_t)(f.in->l_addr + f.start), f.size);
     }
-    return used == USED_YES;
+    return used != USED_NO;
 }
 
 /* --- in words --- */
@@ -223,6 +224,6 @@ const Place *place_of_call(void) {
     known[i].n = n;
     *p = (Place){.text = "somewhere in the program"};
     if (find_frame(back, n, &f)) describe(&f, p);
-    p->is_used = is_used(back, n);
+    p->may_use = may_use(back, n);
     return p;
 }

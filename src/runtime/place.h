@@ -9,7 +9,7 @@
 typedef struct Place {
     char text[300]; /* "a.cu line 14, in main" */
     int line;       /* 0: unknown */
-    bool is_used;   /* the program looks at what the call returns, or keeps it (used.h) */
+    bool may_use;   /* the program may look at what the call returns (used.h) */
 } Place;
 
 /* Valid until the next call. Skips CUDA's own inline functions and the stand-ins of kernels. */

@@ -142,7 +142,7 @@ static bool is_told(CudaError e) {
 static void note_error(CudaError e, const char *driver) {
     if (is_told(e)) return;
     const Place *at = place_of_call();
-    if (at->is_used) return;
+    if (at->may_use) return;
     int code = driver ? driver_code(e) : (int)e;
     const char *name = driver ? driver_error_name(code) : error_name(code);
     report_unread(code, call_thread(), at,
