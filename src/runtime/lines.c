@@ -1,6 +1,6 @@
 /* lines.c - see lines.h. The line program is DWARF 5's, chapter 6.2; earlier versions differ in
 ** how they list files. */
-#include "runtime/lines.h"
+#include "runtime/dwarf.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -11,56 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Bytes that are read from left to right; beyond the end are zeros, and at is set to end. */
-typedef struct Bytes {
-    const uint8_t *at, *end;
-} Bytes;
-
-struct LinesFile {
-    const uint8_t *data;
-    size_t size;
-    Bytes symbols, names;           /* .symtab, else .dynsym */
-    Bytes lines, line_names, texts; /* .debug_line, .debug_line_str, .debug_str */
-};
-
-/* --- bytes --- */
-
-static uint64_t number(Bytes *b, size_t n) {
-    uint64_t value = 0;
-    if ((size_t)(b->end - b->at) < n) return b->at = b->end, 0;
-    memcpy(&value, b->at, n);
-    b->at += n;
-    return value;
-}
-
-static uint64_t leb(Bytes *b, bool is_signed) {
-    uint64_t value = 0, byte = 0x80;
-    unsigned shift = 0;
-    for (; byte & 0x80 && b->at < b->end; shift += 7) {
-        byte = *b->at++;
-        if (shift < 64) value |= (byte & 0x7f) << shift;
-    }
-    if (is_signed && byte & 0x40 && shift < 64) value |= ~(uint64_t)0 << shift;
-    return value;
-}
-
-static void skip(Bytes *b, uint64_t n) {
-    b->at = n > (uint64_t)(b->end - b->at) ? b->end : b->at + n;
-}
-
-/* A text up to its zero byte; "" where there is none. */
-static const char *text(Bytes *b) {
-    if (b->at == b->end) return "";
-    const uint8_t *from = b->at, *zero = memchr(from, 0, (size_t)(b->end - from));
-    b->at = zero ? zero + 1 : b->end;
-    return zero ? (const char *)from : "";
-}
-
-static const char *text_at(Bytes in, uint64_t offset) {
-    skip(&in, offset);
-    return text(&in);
-}
-
 /* --- the file --- */
 
 static Bytes section(const LinesFile *f, const Elf64_Shdr *s) {
@@ -70,9 +20,21 @@ static Bytes section(const LinesFile *f, const Elf64_Shdr *s) {
 }
 
 static void keep_section(LinesFile *f, const char *name, Bytes bytes) {
-    if (strcmp(name, ".debug_line") == 0) f->lines = bytes;
-    else if (strcmp(name, ".debug_line_str") == 0) f->line_names = bytes;
-    else if (strcmp(name, ".debug_str") == 0) f->texts = bytes;
+    const struct {
+        const char *name;
+        Bytes *at;
+    } sections[] = {
+        {".debug_line", &f->lines},
+        {".debug_line_str", &f->line_names},
+        {".debug_str", &f->texts},
+        {".debug_info", &f->info},
+        {".debug_abbrev", &f->abbreviations},
+        {".debug_ranges", &f->ranges},
+        {".debug_rnglists", &f->range_lists},
+        {".debug_addr", &f->addresses},
+    };
+    for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
+        if (strcmp(name, sections[i].name) == 0) *sections[i].at = bytes;
 }
 
 static void keep_symbols(LinesFile *f, const Elf64_Shdr *all, unsigned n, const Elf64_Shdr *s) {
@@ -95,7 +57,7 @@ static bool find_sections(LinesFile *f) {
     memcpy(all, f->data + head.e_shoff, n * sizeof *all);
     Bytes names = section(f, &all[head.e_shstrndx]);
     for (unsigned i = 0; i < n; i++) {
-        keep_section(f, text_at(names, all[i].sh_name), section(f, &all[i]));
+        keep_section(f, dwarf_text_at(names, all[i].sh_name), section(f, &all[i]));
         keep_symbols(f, all, n, &all[i]);
     }
     free(all);
@@ -133,21 +95,12 @@ const char *lines_function(const LinesFile *f, uint64_t address, uint64_t *start
             continue;
         *start = s.st_value;
         *size = s.st_size;
-        return text_at(f->names, s.st_name);
+        return dwarf_text_at(f->names, s.st_name);
     }
     return NULL;
 }
 
 /* --- one unit's line table --- */
-
-typedef struct Unit {
-    const LinesFile *file;
-    Bytes program;
-    unsigned version, offset_size, least, line_range, opcode_base;
-    int line_base;
-    uint8_t lengths[256]; /* arguments of the standard opcodes */
-    Bytes folders, files; /* the lists, from their formats on */
-} Unit;
 
 enum {
     FORM_BLOCK = 9,
@@ -164,27 +117,28 @@ enum {
 enum { CONTENT_PATH = 1, CONTENT_FOLDER = 2 };
 
 /* One field of a list of version 5: its text or number. */
-static const char *field(const Unit *u, Bytes *b, uint64_t form, uint64_t *value) {
+static const char *field(const LineUnit *u, Bytes *b, uint64_t form, uint64_t *value) {
     static const uint8_t sizes[32] = {
         [FORM_DATA1] = 1, [FORM_DATA2] = 2, [FORM_DATA4] = 4, [FORM_DATA8] = 8};
     *value = 0;
-    if (form == FORM_STRING) return text(b);
-    if (form == FORM_LINE_STRP) return text_at(u->file->line_names, number(b, u->offset_size));
-    if (form == FORM_STRP) return text_at(u->file->texts, number(b, u->offset_size));
-    if (form == FORM_UDATA) *value = leb(b, false);
-    else if (form == FORM_DATA16) skip(b, 16);
-    else if (form == FORM_BLOCK) skip(b, leb(b, false));
-    else if (form < 32 && sizes[form]) *value = number(b, sizes[form]);
+    if (form == FORM_STRING) return dwarf_text(b);
+    if (form == FORM_LINE_STRP)
+        return dwarf_text_at(u->file->line_names, dwarf_number(b, u->offset_size));
+    if (form == FORM_STRP) return dwarf_text_at(u->file->texts, dwarf_number(b, u->offset_size));
+    if (form == FORM_UDATA) *value = dwarf_leb(b, false);
+    else if (form == FORM_DATA16) dwarf_skip(b, 16);
+    else if (form == FORM_BLOCK) dwarf_skip(b, dwarf_leb(b, false));
+    else if (form < 32 && sizes[form]) *value = dwarf_number(b, sizes[form]);
     else b->at = b->end; /* unknown: nothing behind it can be read */
     return NULL;
 }
 
 /* Entry `wanted` of a list of version 5, and b behind the list where there is no such entry. */
-static const char *entry5(const Unit *u, Bytes *b, uint64_t wanted, uint64_t *folder) {
-    uint64_t formats[32], n_formats = number(b, 1), value;
+static const char *entry5(const LineUnit *u, Bytes *b, uint64_t wanted, uint64_t *folder) {
+    uint64_t formats[32], n_formats = dwarf_number(b, 1), value;
     if (n_formats > 16) return b->at = b->end, NULL;
-    for (uint64_t i = 0; i < 2 * n_formats; i++) formats[i] = leb(b, false);
-    uint64_t n = leb(b, false);
+    for (uint64_t i = 0; i < 2 * n_formats; i++) formats[i] = dwarf_leb(b, false);
+    uint64_t n = dwarf_leb(b, false);
     for (uint64_t i = 0; i < n && b->at < b->end; i++) {
         const char *path = NULL;
         for (uint64_t k = 0; k < n_formats; k++) {
@@ -200,22 +154,22 @@ static const char *entry5(const Unit *u, Bytes *b, uint64_t wanted, uint64_t *fo
 /* The same of the lists of earlier versions, which count from 1. */
 static const char *folder4(Bytes *b, uint64_t wanted) {
     for (uint64_t i = 1;; i++) {
-        const char *s = text(b);
+        const char *s = dwarf_text(b);
         if (*s == '\0' || i == wanted) return *s ? s : NULL;
     }
 }
 
 static const char *file4(Bytes *b, uint64_t wanted, uint64_t *folder) {
     for (uint64_t i = 1;; i++) {
-        const char *s = text(b);
+        const char *s = dwarf_text(b);
         if (*s == '\0') return NULL;
-        *folder = leb(b, false);
-        leb(b, false), leb(b, false);
+        *folder = dwarf_leb(b, false);
+        dwarf_leb(b, false), dwarf_leb(b, false);
         if (i == wanted) return s;
     }
 }
 
-static const char *file_of(const Unit *u, uint64_t index, const char **folder) {
+static const char *file_of(const LineUnit *u, uint64_t index, const char **folder) {
     uint64_t in = 0, ignored;
     Bytes files = u->files, folders = u->folders;
     const char *name = u->version >= 5 ? entry5(u, &files, index, &in) : file4(&files, index, &in);
@@ -225,26 +179,33 @@ static const char *file_of(const Unit *u, uint64_t index, const char **folder) {
     return name;
 }
 
-/* Reads a unit's head; *all goes to the next one. False: nothing more can be read. */
-static bool open_unit(const LinesFile *f, Bytes *all, Unit *u) {
-    uint64_t none, size = number(all, 4);
-    *u = (Unit){.file = f, .offset_size = size == 0xffffffff ? 8 : 4};
-    if (size == 0xffffffff) size = number(all, 8);
+bool dwarf_file_name(const LineUnit *u, uint64_t index, char *name, size_t cap) {
+    const char *folder, *file = file_of(u, index, &folder);
+    if (file == NULL) return false;
+    bool is_below = folder && *file != '/';
+    snprintf(name, cap, "%s%s%s", is_below ? folder : "", is_below ? "/" : "", file);
+    return true;
+}
+
+bool dwarf_line_unit(const LinesFile *f, Bytes *all, LineUnit *u) {
+    uint64_t none, size = dwarf_number(all, 4);
+    *u = (LineUnit){.file = f, .offset_size = size == 0xffffffff ? 8 : 4};
+    if (size == 0xffffffff) size = dwarf_number(all, 8);
     if (size == 0 || size > (uint64_t)(all->end - all->at)) return false;
     Bytes b = {all->at, all->at + size};
     all->at = b.end;
-    u->version = (unsigned)number(&b, 2);
+    u->version = (unsigned)dwarf_number(&b, 2);
     if (u->version < 2 || u->version > 5) return true; /* no program: nothing is found in it */
-    if (u->version >= 5) skip(&b, 2);                  /* sizes of addresses and segments */
-    uint64_t head = number(&b, u->offset_size);
+    if (u->version >= 5) dwarf_skip(&b, 2);            /* sizes of addresses and segments */
+    uint64_t head = dwarf_number(&b, u->offset_size);
     u->program = b;
-    skip(&u->program, head);
-    u->least = (unsigned)number(&b, 1);
-    skip(&b, u->version >= 4 ? 2 : 1); /* operations an instruction; is a statement */
-    u->line_base = (int8_t)number(&b, 1);
-    u->line_range = (unsigned)number(&b, 1);
-    u->opcode_base = (unsigned)number(&b, 1);
-    for (unsigned i = 1; i < u->opcode_base; i++) u->lengths[i] = (uint8_t)number(&b, 1);
+    dwarf_skip(&u->program, head);
+    u->least = (unsigned)dwarf_number(&b, 1);
+    dwarf_skip(&b, u->version >= 4 ? 2 : 1); /* operations an instruction; is a statement */
+    u->line_base = (int8_t)dwarf_number(&b, 1);
+    u->line_range = (unsigned)dwarf_number(&b, 1);
+    u->opcode_base = (unsigned)dwarf_number(&b, 1);
+    for (unsigned i = 1; i < u->opcode_base; i++) u->lengths[i] = (uint8_t)dwarf_number(&b, 1);
     u->folders = b;
     if (u->version >= 5) entry5(u, &b, UINT64_MAX, &none);
     else folder4(&b, UINT64_MAX);
@@ -265,30 +226,30 @@ enum { OP_COPY = 1, OP_ADVANCE, OP_LINE, OP_FILE, OP_CONST_ADD = 8, OP_FIXED_ADD
 enum { EXTENDED_END = 1, EXTENDED_ADDRESS = 2 };
 
 static void extended(Bytes *b, Row *row, bool *emits) {
-    uint64_t n = leb(b, false);
+    uint64_t n = dwarf_leb(b, false);
     Bytes args = *b;
-    skip(b, n);
+    dwarf_skip(b, n);
     args.end = b->at;
-    uint64_t op = number(&args, 1);
-    if (op == EXTENDED_ADDRESS) row->address = number(&args, 8);
+    uint64_t op = dwarf_number(&args, 1);
+    if (op == EXTENDED_ADDRESS) row->address = dwarf_number(&args, 8);
     row->ends = *emits = op == EXTENDED_END;
 }
 
-static void standard(const Unit *u, Bytes *b, unsigned op, Row *row, bool *emits) {
+static void standard(const LineUnit *u, Bytes *b, unsigned op, Row *row, bool *emits) {
     if (op == OP_COPY) *emits = true;
-    else if (op == OP_ADVANCE) row->address += leb(b, false) * u->least;
-    else if (op == OP_LINE) row->line += (int64_t)leb(b, true);
-    else if (op == OP_FILE) row->file = leb(b, false);
+    else if (op == OP_ADVANCE) row->address += dwarf_leb(b, false) * u->least;
+    else if (op == OP_LINE) row->line += (int64_t)dwarf_leb(b, true);
+    else if (op == OP_FILE) row->file = dwarf_leb(b, false);
     else if (op == OP_CONST_ADD) row->address += (255 - u->opcode_base) / u->line_range * u->least;
-    else if (op == OP_FIXED_ADD) row->address += number(b, 2);
+    else if (op == OP_FIXED_ADD) row->address += dwarf_number(b, 2);
     else
-        for (unsigned i = 0; i < u->lengths[op]; i++) leb(b, false);
+        for (unsigned i = 0; i < u->lengths[op]; i++) dwarf_leb(b, false);
 }
 
 /* Runs one opcode; true: the row is one of the table. */
-static bool step(const Unit *u, Bytes *b, Row *row) {
+static bool step(const LineUnit *u, Bytes *b, Row *row) {
     bool emits = false;
-    unsigned op = (unsigned)number(b, 1);
+    unsigned op = (unsigned)dwarf_number(b, 1);
     if (op >= u->opcode_base) {
         unsigned special = op - u->opcode_base;
         row->address += special / u->line_range * u->least;
@@ -301,7 +262,7 @@ static bool step(const Unit *u, Bytes *b, Row *row) {
 }
 
 /* The row of the unit in whose bytes the address lies. */
-static bool find_row(const Unit *u, uint64_t address, Row *found) {
+static bool find_row(const LineUnit *u, uint64_t address, Row *found) {
     const Row first = {.file = 1, .line = 1};
     Row row = first, last = {.ends = true};
     for (Bytes b = u->program; b.at < b.end;) {
@@ -315,16 +276,13 @@ static bool find_row(const Unit *u, uint64_t address, Row *found) {
 }
 
 int lines_line(const LinesFile *f, uint64_t address, char *name, size_t cap) {
-    Unit u;
+    LineUnit u;
     Row row;
-    const char *folder;
-    for (Bytes all = f->lines; all.at < all.end && open_unit(f, &all, &u);) {
+    for (Bytes all = f->lines; all.at < all.end && dwarf_line_unit(f, &all, &u);) {
         if (!find_row(&u, address, &row)) continue;
-        const char *file = file_of(&u, row.file, &folder);
-        if (file == NULL || row.line <= 0 || row.line > INT32_MAX) return 0;
-        bool is_below = folder && *file != '/';
-        snprintf(name, cap, "%s%s%s", is_below ? folder : "", is_below ? "/" : "", file);
-        return (int)row.line;
+        bool is_named =
+            row.line > 0 && row.line <= INT32_MAX && dwarf_file_name(&u, row.file, name, cap);
+        return is_named ? (int)row.line : 0;
     }
     return 0;
 }

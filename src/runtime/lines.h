@@ -21,4 +21,13 @@ const char *lines_function(const LinesFile *f, uint64_t address, uint64_t *start
 ** unknown. */
 int lines_line(const LinesFile *f, uint64_t address, char *name, size_t cap);
 
+/* A call that the compiler replaced by the code of its function. */
+typedef struct LinesCall {
+    int line;
+    char file[150];
+} LinesCall;
+
+/* Those around an address, the innermost first; their number, at most `most`. */
+int lines_inlined(const LinesFile *f, uint64_t address, LinesCall *calls, int most);
+
 #endif

@@ -13,7 +13,7 @@
 #include "runtime/module.h"
 #include "runtime/used.h"
 
-enum { FRAMES = 24, PLACES = 64, FILES = 16 };
+enum { FRAMES = 24, PLACES = 64, FILES = 16, MOST_INLINED = 16 };
 
 typedef struct Frame {
     const struct link_map *in;
@@ -173,13 +173,14 @@ void place_launches(const void *kernel) {
     launched = kernel;
 }
 
-/* The line of an address; 0: unknown, or that of a function which the compiler put there: one of
-** CUDA's headers or a kernel's stand-in. */
-static int line_of(const Frame *f, char *file, size_t cap) {
-    int line = f->file ? lines_line(f->file, f->address, file, cap) : 0;
-    bool is_other =
-        line && (strstr(file, "/cuda_runtime") || strstr(file, "/crt/") || strstr(file, ".stub.c"));
-    return is_other ? 0 : line;
+/* Is it a file of what nvcc puts between a program and the library? */
+static bool is_of_nvcc(const char *file) {
+    return strstr(file, "/cuda_runtime") || strstr(file, "/crt/") || strstr(file, ".stub.c");
+}
+
+/* The line of an address by the table of lines; 0: unknown. */
+static int table_line(const Frame *f, char *file, size_t cap) {
+    return f->file ? lines_line(f->file, f->address, file, cap) : 0;
 }
 
 static bool is_definition(const char *file, int line) {
@@ -187,13 +188,28 @@ static bool is_definition(const char *file, int line) {
     char defined[150];
     const Kernel *k = launched ? module_kernel(launched) : NULL;
     return k && k->host && read_frame((char *)(uintptr_t)k->host + 1, &f) &&
-           line_of(&f, defined, sizeof defined) == line && strcmp(file, defined) == 0;
+           table_line(&f, defined, sizeof defined) == line && strcmp(file, defined) == 0;
+}
+
+/* The line of an address, or, where the code is that of one of CUDA's headers or of a kernel's
+** stand-in that the compiler put there, of the program's call of that; 0: unknown. */
+static int line_of(const Frame *f, char *file, size_t cap) {
+    LinesCall calls[MOST_INLINED];
+    int line = table_line(f, file, cap);
+    if (line == 0 || (!is_of_nvcc(file) && !is_definition(file, line))) return line;
+    int n = lines_inlined(f->file, f->address, calls, MOST_INLINED);
+    for (int i = 0; i < n; i++) {
+        const LinesCall *c = &calls[i];
+        if (c->line == 0 || is_of_nvcc(c->file) || is_definition(c->file, c->line)) continue;
+        snprintf(file, cap, "%s", c->file);
+        return c->line;
+    }
+    return 0;
 }
 
 static void describe(const Frame *f, Place *out) {
     char file[150], function[120];
     out->line = line_of(f, file, sizeof file);
-    if (out->line && is_definition(file, out->line)) out->line = 0;
     if (f->function) add_function(f, function, sizeof function);
     if (out->line && f->function)
         snprintf(out->text, sizeof out->text, "%s line %d, in %s", file, out->line, function);

@@ -152,6 +152,12 @@ runs "a program that ends without its exit functions" 1 --quiet -- ./unread dies
 like "has them told as well" "grid of 0 x 1 x 1 blocks" "$(cat err)"
 runs "after a fault" 1 --quiet --check leaks -- ./unread fault
 is "nothing is told but the fault" 1 "$(grep -c 'gilua:' err)"
+build unread -g -O2
+runs "in optimised code, too" 1 --quiet -- ./unread bug
+is "calls are told, each at its line" "$(grep -n '// BUG' "$TOP/tests/programs/unread.cu" | cut -d: -f1 | sort -n)" \
+  "$(grep -o 'unread.cu line [0-9]*, in' err | grep -o '[0-9]*' | sort -n)"
+runs "and none that the program looks at" 0 --quiet -- ./unread fix
+is "is told" "" "$(cat err)"
 strip unread
 runs "without symbols" 1 --quiet -- ./unread bug
 like "addresses say where" "look at the error; at 0x[0-9a-f]+ of the program" "$(cat err)"
