@@ -313,6 +313,11 @@ typedef struct EmuKernelInfo {
     const uint32_t *param_size, *param_offset; /* bytes; the module's, while it is loaded */
 } EmuKernelInfo;
 bool emu_kernel_info(const EmuModule *m, const char *kernel, EmuKernelInfo *out, gi_err *err);
+/* Registers a thread as ptxas gives them (emu_assembler), which is asked once a kernel; without it
+** the estimate. */
+int emu_kernel_registers(const EmuModule *m, const char *kernel);
+/* As many as ptxas may make of an estimate. */
+int emu_registers_most(int estimate);
 /* What of a kernel may depend on the order of its threads: the first atomic of floats or whose
 ** result is read, else the only store. */
 typedef struct EmuOrder {

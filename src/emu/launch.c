@@ -150,16 +150,26 @@ static void print_kernel(const PtxModule *ptx, const PtxFunc *kernel, gi_buf *ou
 }
 
 /* Registers a thread by ptxas; 0: not known. */
-static int assembled_registers(const Machine *m) {
-    Code *entry = m->entry;
+static int assembled_registers(const EmuModule *mod, Code *entry) {
     gi_buf text = {0};
     if (entry->assembled == 0 && assembler) {
-        print_kernel(m->mod->ptx, entry->func, &text);
+        print_kernel(mod->ptx, entry->func, &text);
         int n = assembler(text.data, text.len, entry->func->name);
         entry->assembled = n > 0 ? n : -1;
         gi_buf_free(&text);
     }
     return entry->assembled > 0 ? entry->assembled : 0;
+}
+
+int emu_kernel_registers(const EmuModule *m, const char *kernel) {
+    gi_err err = {0};
+    Code *entry = module_entry(m, kernel, &err);
+    int known = entry ? assembled_registers(m, entry) : 0;
+    return known || entry == NULL ? known : entry->registers;
+}
+
+int emu_registers_most(int estimate) {
+    return estimate * 3 / 2 + 16;
 }
 
 /* ptxas knows nothing of the block's size without launch bounds: the registers that it gives each
@@ -169,8 +179,8 @@ static bool check_registers(Machine *m) {
     const PtxFunc *f = m->entry->func;
     int estimate = m->entry->registers;
     if (f->maxntid[0] || f->reqntid[0] || f->maxnreg) return true;
-    if (cost_resident(m->model, m->threads, estimate * 3 / 2 + 16, 0) >= 1) return true;
-    int known = assembled_registers(m), registers = known ? known : estimate;
+    if (cost_resident(m->model, m->threads, emu_registers_most(estimate), 0) >= 1) return true;
+    int known = assembled_registers(m->mod, m->entry), registers = known ? known : estimate;
     if (cost_resident(m->model, m->threads, registers, 0) >= 1) return true;
     return refuse(m, EMU_CAUSE_RESOURCES,
                   "a block of %d threads with %d registers each%s; there are %.0f (without "
@@ -240,12 +250,23 @@ bool emu_grid_barrier(Emu *e) {
     return e->workspace != 0;
 }
 
+/* Where a cooperative launch may have more blocks than fit, ptxas says how many do. */
+static void fit_cooperative(Machine *m, double blocks) {
+    int most = emu_registers_most(m->entry->registers);
+    if (blocks <= cost_resident(m->model, m->threads, most, m->shared_bytes) * m->model->sms) return;
+    int known = assembled_registers(m->mod, m->entry);
+    if (known)
+        m->resident = (int64_t)(cost_resident(m->model, m->threads, known, m->shared_bytes) *
+                                m->model->sms);
+}
+
 /* What the blocks of a cooperative launch meet at (cooperative groups look for its address in
 ** %envreg1 and 2): its size, then a counter that begins at zero. */
 static bool begin_cooperation(Machine *m) {
     Emu *e = m->emu;
     const unsigned *g = m->launch->grid;
     double blocks = (double)g[0] * g[1] * g[2];
+    fit_cooperative(m, blocks);
     if (blocks > (double)m->resident)
         return refuse(m, EMU_CAUSE_COOPERATIVE,
                       "a cooperative launch of %.0f blocks; %lld can run at a time", blocks,

@@ -304,6 +304,7 @@ AGAIN(cuLaunchKernelEx, cuLaunchKernelEx_ptsz);
 /* --- attributes of kernels: the numbers are those of cuFuncGetAttribute --- */
 
 static CudaError get_attribute(int *out, int id, Kernel *handle) {
+    enum { REGISTERS = 4 };
     const Kernel *k = module_ready(handle);
     if (out == NULL || k == NULL)
         return out ? cudaErrorInvalidResourceHandle : cudaErrorInvalidValue;
@@ -311,7 +312,7 @@ static CudaError get_attribute(int *out, int id, Kernel *handle) {
                           (int)k->info.shared_bytes,
                           0,
                           (int)k->info.local_bytes,
-                          k->info.registers,
+                          id == REGISTERS ? kernel_registers(k) : 0,
                           COMPUTE,
                           COMPUTE,
                           0,

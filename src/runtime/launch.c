@@ -145,8 +145,7 @@ static bool run(const OpLaunch *l, EmuResult *r, CudaError *refusal) {
     bool ran = emu_launch(k->module->emu, &how, r, &err);
     reorder_end(other, ran && r->status == EMU_OK);
     patience_end();
-    if (!ran)
-        refuse("kernel %s cannot run on the virtual GPU: %s", k->shown, err.message);
+    if (!ran) refuse("kernel %s cannot run on the virtual GPU: %s", k->shown, err.message);
     if (!was_refused(r)) return true;
     const char *end = strstr(r->message, ", kernel "), *why = strstr(r->message, ": ");
     *refusal = failed(code_of(r), "%.*s, kernel %s", end && why ? (int)(end - why - 2) : 0,
@@ -362,17 +361,24 @@ API(__cudaPopCallConfiguration, Dim3 *grid, Dim3 *block, size_t *shared, void *s
 
 /* --- attributes of kernels --- */
 
-static int registers_of(const Kernel *k) {
-    return (k->info.registers + 7) / 8 * 8;
+int kernel_registers(const Kernel *k) {
+    return emu_kernel_registers(k->module->emu, k->name);
 }
 
-/* Threads that a block of it can have. */
-int kernel_most_threads(const Kernel *k) {
+/* Threads that a block can have with so many registers each. */
+static int most_threads(const Kernel *k, int registers) {
     const EmuModel *g = &runtime.config.model;
-    int most = (int)g->max_threads_per_block, given = k->info.max_threads;
-    int fit = registers_of(k) ? (int)g->registers_per_sm / registers_of(k) / 32 * 32 : most;
+    int most = (int)g->max_threads_per_block, given = k->info.max_threads,
+        unit = (registers + 7) / 8 * 8;
+    int fit = unit ? (int)g->registers_per_sm / unit / 32 * 32 : most;
     if (given && given < most) most = given;
     return given || fit > most ? most : fit;
+}
+
+/* ptxas is asked only where its answer may matter. */
+int kernel_most_threads(const Kernel *k) {
+    int sure = most_threads(k, emu_registers_most(k->info.registers));
+    return sure == most_threads(k, 1) ? sure : most_threads(k, kernel_registers(k));
 }
 
 static CudaError kernel_attributes(CudaFuncAttributes *out, size_t size, const void *f) {
@@ -382,7 +388,7 @@ static CudaError kernel_attributes(CudaFuncAttributes *out, size_t size, const v
     CudaFuncAttributes a = {.shared_bytes = k->info.shared_bytes,
                             .local_bytes = k->info.local_bytes,
                             .max_threads = kernel_most_threads(k),
-                            .registers = k->info.registers,
+                            .registers = kernel_registers(k),
                             .ptx_version = 90,
                             .binary_version = 90,
                             .max_dynamic_shared = k->max_dynamic_shared,
@@ -443,16 +449,22 @@ static int least(int a, int b) {
     return a < b ? a : b;
 }
 
-/* Blocks of it that an SM holds; 0: a block does not fit. */
-static int occupancy(const Kernel *k, int threads, size_t dynamic) {
+/* Blocks that an SM holds with so many registers a thread; 0: a block does not fit. */
+static int blocks_with(const Kernel *k, int threads, size_t dynamic, int registers) {
     const EmuModel *g = &runtime.config.model;
     int warps = (threads + 31) / 32, all = (int)g->max_threads_per_sm / 32;
-    if (threads < 1 || threads > kernel_most_threads(k)) return 0;
+    if (threads < 1 || threads > most_threads(k, registers)) return 0;
     int fit = least((int)g->max_blocks_per_sm, all / warps);
-    int registers = registers_of(k) * 32 * warps;
-    if (registers) fit = least(fit, (int)g->registers_per_sm / registers);
+    fit = least(fit, (int)g->registers_per_sm / ((registers + 7) / 8 * 8 * 32 * warps));
     double shared = (double)((k->info.shared_bytes + dynamic + 127) / 128 * 128) + g->shared_unit;
     return least(fit, (int)(g->shared_per_sm / shared));
+}
+
+/* Blocks of it that an SM holds; 0: a block does not fit. */
+static int occupancy(const Kernel *k, int threads, size_t dynamic) {
+    int sure = blocks_with(k, threads, dynamic, emu_registers_most(k->info.registers));
+    bool matters = sure != blocks_with(k, threads, dynamic, 1);
+    return matters ? blocks_with(k, threads, dynamic, kernel_registers(k)) : sure;
 }
 
 CudaError kernel_active_blocks(int *n, const void *f, int threads, size_t dynamic) {

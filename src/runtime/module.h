@@ -47,6 +47,7 @@ void module_load(Module *m);
 Module *module_of_texts(const EmuText *texts, int n, gi_err *err);
 
 /* launch.c */
+int kernel_registers(const Kernel *k);    /* of a thread, by ptxas where it is there */
 int kernel_most_threads(const Kernel *k); /* of a block */
 CudaError kernel_set_attribute(const void *handle, int id, int value);
 CudaError kernel_active_blocks(int *n, const void *handle, int threads, size_t dynamic);

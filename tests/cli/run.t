@@ -163,10 +163,13 @@ runs "without symbols" 1 --quiet -- ./unread bug
 like "addresses say where" "look at the error; at 0x[0-9a-f]+ of the program" "$(cat err)"
 runs "and what is looked at is seen" 0 --quiet -- ./unread fix
 
-build limits
+build limits -gencode arch=compute_90,code=sm_90 -Xptxas -v # which says how many registers it gives
 runs "what a GPU refuses" 0 --quiet -- ./limits
-is "is refused as there" "" "$(grep -v ': right$' out)"
-ok "$([ "$(grep -c ': right$' out)" = 28 ]; echo $?)" "all of it" "$(cat out)"
+is "is refused as there" "" "$(grep -v -e ': right$' -e '^registers: ' out)"
+given() { grep -A3 "Compiling entry function '_Z$1P" limits.log | sed -n 's/.*Used \([0-9]*\) reg.*/\1/p' | head -n 1; }
+is "kernels have the registers that ptxas gives" "registers: $(given 6hungry) $(given 7bounded)" \
+  "$(grep '^registers' out)"
+ok "$([ "$(grep -c ': right$' out)" = 30 ]; echo $?)" "all of it" "$(cat out)"
 runs "a stack that the program has lowered" 1 --quiet -- ./limits deep
 like "is too small" "stack overflow: call of .*deep.* and there are 512 .cudaLimitStackSize" "$(cat err)"
 

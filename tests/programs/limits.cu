@@ -45,6 +45,14 @@ static void registers() {
     check("fewer threads", cudaGetLastError() == cudaSuccess);
     bounded<<<1, 1024>>>(x, x + 1024, 1);
     check("launch bounds", cudaGetLastError() == cudaSuccess);
+    cudaFuncAttributes a, b;
+    cudaFuncGetAttributes(&a, hungry), cudaFuncGetAttributes(&b, bounded);
+    printf("registers: %d %d\n", a.numRegs, b.numRegs);
+    int blocks;
+    cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, hungry, 256, 0);
+    check("as many blocks as their registers allow",
+          blocks == 65536 / ((a.numRegs + 7) / 8 * 8 * 256));
+    check("and threads", a.maxThreadsPerBlock == 65536 / ((a.numRegs + 7) / 8 * 8) / 32 * 32);
     cudaFree(x);
 }
 
