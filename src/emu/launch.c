@@ -253,7 +253,8 @@ bool emu_grid_barrier(Emu *e) {
 /* Where a cooperative launch may have more blocks than fit, ptxas says how many do. */
 static void fit_cooperative(Machine *m, double blocks) {
     int most = emu_registers_most(m->entry->registers);
-    if (blocks <= cost_resident(m->model, m->threads, most, m->shared_bytes) * m->model->sms) return;
+    int sure = cost_resident(m->model, m->threads, most, m->shared_bytes);
+    if (blocks <= sure * m->model->sms) return;
     int known = assembled_registers(m->mod, m->entry);
     if (known)
         m->resident = (int64_t)(cost_resident(m->model, m->threads, known, m->shared_bytes) *

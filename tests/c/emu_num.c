@@ -488,35 +488,7 @@ static void test_approx_errors(void) {
     check_worst(0x1p-18, "rcp, rsqrt.approx.ftz.f64, relative");
 }
 
-/* One function at its bound, both ways: as far as it may be, and no farther. */
-static void at_bound(NumApprox f, const char *what, double low, double high,
-                     long double (*true_of)(long double), double absolute, double relative) {
-    long double least = 1;
-    for (int i = 0; i < SAMPLES / 10; i++) {
-        float x = between(low, high);
-        long double want = true_of((long double)x);
-        long double most = (long double)absolute + (long double)relative * fabsl(want);
-        long double away = fabsl((long double)num_worst(f, x, 1, false, true) - want) / most;
-        long double near = fabsl((long double)num_worst(f, x, 1, false, false) - want) / most;
-        measure(away > near ? away : near);
-        if (away < least) least = away;
-        if (near < least) least = near;
-    }
-    ok(least > 0.3L, "%s: the least of the worst errors is %.3Lg of what is allowed", what, least);
-    check_worst(1.0001, what);
-}
-
-static long double reciprocal_root(long double x) {
-    return 1 / sqrtl(x);
-}
-
 static void test_worst(void) {
-    at_bound(NUM_SIN, "sin at its bound", -6, 6, sinl, 0x1p-20 * 0.70710678, 0);
-    at_bound(NUM_COS, "cos at its bound in 100 pi", 10, 300, cosl, 0x1p-14 * 0.61557221, 0);
-    at_bound(NUM_LG2, "lg2 at its bound", 0.6, 1.9, log2l, 0x1p-22, 0);
-    at_bound(NUM_LG2, "lg2 at its bound, relative", 4, 1e6, log2l, 0, 0x1p-22);
-    at_bound(NUM_TANH, "tanh at its bound", 0.1, 3, tanhl, 0, 0x1p-11);
-    at_bound(NUM_RSQRT, "rsqrt at its bound", 1, 2, reciprocal_root, 0, 0x1p-23 * 1.0717735);
     ok(fabs((double)num_worst(NUM_SIN, 1e5F, 0, true, true) - sin(1e5)) > 1e-3,
        "sin far from 0 is wrong");
     ok(num_worst(NUM_SIN, 0, 0, false, true) == 0 && num_worst(NUM_EX2, 0, 0, false, true) == 1,
@@ -862,6 +834,103 @@ static void test_products(void) {
     is_int(num_vabsdiff(0x0001ffff, 0x00030001, 10, 16, true, true), 14, "vabsdiff2.s32.add");
 }
 
+/* ---- the worst that is allowed: PTX ISA 9.0, the tables of each instruction ---- */
+
+static long double ulp_of(long double x) {
+    int exponent;
+    frexpl(x, &exponent);
+    return ldexpl(1, exponent - 24 < -149 ? -149 : exponent - 24);
+}
+
+static long double true_value(NumApprox f, long double a, long double b) {
+    switch (f) {
+    case NUM_RCP: return 1 / a;
+    case NUM_SQRT: return sqrtl(a);
+    case NUM_RSQRT: return 1 / sqrtl(a);
+    case NUM_EX2: return exp2l(a);
+    case NUM_LG2: return log2l(a);
+    case NUM_SIN: return sinl(a);
+    case NUM_COS: return cosl(a);
+    case NUM_TANH: return tanhl(a);
+    default: return a / b;
+    }
+}
+
+static long double allowed(NumApprox f, long double a, long double value) {
+    bool is_near = fabsl(a) <= 6.28318530717958647692L;
+    switch (f) {
+    case NUM_RCP: return ulp_of(value);
+    case NUM_SQRT: return ldexpl(value, -23);
+    case NUM_RSQRT: return powl(2, -22.9L) * value;
+    case NUM_LG2: return ldexpl(a > 0.5L && a < 2 ? 1 : fabsl(value), -22);
+    case NUM_SIN:
+    case NUM_COS: return powl(2, is_near ? -20.5L : -14.7L);
+    case NUM_TANH: return ldexpl(fabsl(value), -11);
+    default: return 2 * ulp_of(value);
+    }
+}
+
+/* The largest error as a share of what is allowed: it is used, and never more. */
+static void check_share(long double share, const char *what, bool away) {
+    ok(share > 0.9L && share < 1.0001L, "%s: %.3Lf of what is allowed, %s zero", what, share,
+       away ? "away from" : "towards");
+}
+
+static void test_worst_singles(void) {
+    static const char *const names[] = {"rcp", "sqrt", "rsqrt", "ex2",      "lg2",
+                                        "sin", "cos",  "div",   "div.full", "tanh"};
+    static const double lo[] = {1e-3, 1e-3, 1e-3, -20, 1e-3, -314, -6.28, 1e-3, 1e-3, -4},
+                        hi[] = {1e3, 1e3, 1e3, 20, 1e3, 314, 6.28, 1e3, 1e3, 4};
+    for (int n = 0; n < 2 * (NUM_TANH + 1); n++) {
+        NumApprox f = (NumApprox)(n / 2);
+        long double share = 0;
+        for (int i = 0; i < 3000; i++) {
+            float a = between(lo[f], hi[f]), b = between(1, 8);
+            long double value = true_value(f, (long double)a, (long double)b);
+            long double got = (long double)num_worst(f, a, b, false, n % 2);
+            if (fabsl(value) < 1e-3L || a == 1) continue;
+            long double error = n % 2 ? fabsl(got) - fabsl(value) : fabsl(value) - fabsl(got);
+            share = fmaxl(share, error / allowed(f, (long double)a, value));
+        }
+        check_share(share, names[f], n % 2);
+    }
+}
+
+static void test_worst_halves(void) {
+    static const char *const names[] = {"ex2.f16", "tanh.f16", "ex2.bf16", "tanh.bf16"};
+    for (int n = 0; n < 8; n++) {
+        bool brain = n & 2, is_tanh = n & 1, away = n & 4;
+        NumApprox f = is_tanh ? NUM_TANH : NUM_EX2;
+        long double share = 0;
+        for (uint32_t bits = 0x3000; bits < 0x4200; bits++) {
+            float a = brain ? num_bf16_to_f32((uint16_t)bits) : num_f16_to_f32((uint16_t)bits);
+            uint16_t h = num_worst_half(f, (uint16_t)bits, brain, away);
+            long double got = (long double)(brain ? num_bf16_to_f32(h) : num_f16_to_f32(h));
+            long double value = true_value(f, (long double)a, 0), most;
+            if (is_tanh) most = powl(2, brain ? -8 : -10.987L);
+            else most = powl(2, brain ? -7 : -9.9L) * value;
+            share = fmaxl(share, (away ? got - value : value - got) / most);
+        }
+        check_share(share, names[n & 3], away);
+    }
+}
+
+static void test_worst_doubles(void) {
+    for (int i = 0; i < 1000; i++) {
+        double x = (double)between(0.01, 100), near = num_rcp_approx_f64(x);
+        double off = num_worst_f64(near, false, i & 1), step = ldexp(1, ilogb(near) - 20);
+        measure((long double)fabs(fabs(off - near) / step - 1));
+        near = num_rsqrt_f64(x), off = num_worst_f64(near, true, i & 1);
+        measure((long double)(off == nextafter(near, i & 1 ? HUGE_VAL : 0) ? 0 : 1));
+    }
+    check_worst(0.5, "f64: one step"); /* half of one below a power of two */
+    ok(num_worst_f64(0, false, true) == 0 && isinf(num_worst_f64(HUGE_VAL, false, false)),
+       "zero and infinity stay");
+    ok(num_worst_half(NUM_EX2, 0, false, true) == 0x3c00 &&
+           num_worst_half(NUM_TANH, 0, true, true) == 0,
+       "2^0 and tanh 0 stay");
+}
+
 int main(int argc, char **argv) {
     uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 20140712;
     printf("# seed %" PRIu64 "\n", seed);
@@ -874,6 +943,9 @@ int main(int argc, char **argv) {
     test_half_arithmetic();
     test_minmax();
     test_approx_errors();
+    test_worst_singles();
+    test_worst_halves();
+    test_worst_doubles();
     test_worst();
     test_approx_specials();
     test_deterministic();

@@ -63,17 +63,25 @@ is "what is ordered is not told" "0 " "$? $(cat err)"
 
 cat >far.cu <<'EOT'
 #include <cstdio>
-__global__ void far(float x, float *o) { *o = __sinf(x); }
+__global__ void far(float x, double y, float *o) {
+  unsigned short h = 0x3800; // 0.5
+  double d;
+  o[0] = __sinf(x);
+  asm volatile("ex2.approx.f16 %0, %0;" : "+h"(h));
+  asm volatile("rcp.approx.ftz.f64 %0, %1;" : "=d"(d) : "d"(y));
+  o[1] = h, o[2] = 3 * d - 1;
+}
 int main() {
-  float *o, r;
-  cudaMalloc(&o, 4), far<<<1, 1>>>(1e5f, o), cudaMemcpy(&r, o, 4, cudaMemcpyDeviceToHost);
-  printf("%s\n", r > 0.0357 && r < 0.0358 ? "near" : "far");
+  float *o, r[3];
+  cudaMalloc(&o, 12), far<<<1, 1>>>(1e5f, 3.0, o), cudaMemcpy(r, o, 12, cudaMemcpyDeviceToHost);
+  bool near[] = {r[0] > 0.0357 && r[0] < 0.0358, r[1] == 0x3da8, r[2] > -3e-7 && r[2] < 3e-7};
+  for (bool is : near) printf("%s ", is ? "near" : "far");
 }
 EOT
 env -u LD_PRELOAD nvcc -cudart shared -gencode arch=compute_90,code=compute_90 -o far far.cu >far.log 2>&1
 ok $? "far.cu builds" "$(cat far.log)"
-is "an approximation is the true value" near "$("$GILUA" run --quiet -- ./far)"
-is "or, asked for, the worst that is allowed" far "$("$GILUA" run --quiet --worst -- ./far)"
+is "approximations are the true values" "near near near " "$("$GILUA" run --quiet -- ./far)"
+is "or, asked for, the worst that is allowed" "far far far " "$("$GILUA" run --quiet --worst -- ./far)"
 
 # Each thread of the host has a default stream of its own, where nvcc is told so.
 cat >threads.cu <<'EOT'

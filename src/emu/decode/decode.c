@@ -458,7 +458,7 @@ static bool emit_form(Decoder *d, const Form *f, const Captured *got) {
     }
     if (n > 0 && !dest(d, &d->in->args[0], f->sig[0], &at[0])) return false;
     if (f->slow) {
-        if (!worst_emit(d, f->row, at))
+        if (!worst_emit(d, f, at))
             emit_row(d, f->row, f->slow, at[0], at[1], at[2], at[3], got->round);
     } else emit(d, n > 0 ? cheapest(d, (EmuOp)f->op) : (EmuOp)f->op, 0, at[0], at[1], at[2], at[3]);
     if (n == 0) return true;

@@ -100,9 +100,9 @@ bool decode_fail(Decoder *d, const char *fmt, ...) GI_PRINTF(2, 3);
 /* What all custom functions say of an instruction they do not know; of one with other modifiers
 ** than those of a list. */
 bool decode_unknown(Decoder *d);
-/* forms_float.c: an approximation of EMU_ROWS with the largest error, where the model asks for it;
-** false: it does not, or it is none. at: d, a, b, c. */
-bool worst_emit(Decoder *d, EmuRow row, const uint32_t at[4]);
+/* forms_float.c: an approximation with the largest error, where the model asks for it; false: it
+** does not, or it is none. at: d, a, b, c. */
+bool worst_emit(Decoder *d, const Form *form, const uint32_t at[4]);
 bool decode_only_mods(Decoder *d, const char *allowed);
 
 Ins *emit(Decoder *d, EmuOp op, uint32_t x, uint32_t dest, uint32_t a, uint32_t b, uint32_t c);

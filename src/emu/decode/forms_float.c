@@ -167,10 +167,40 @@ static bool is_away(const Decoder *d) {
     return way == EMU_APPROXIMATE_AWAY || (way == EMU_APPROXIMATE_IN_TURN && d->index % 2);
 }
 
-bool worst_emit(Decoder *d, EmuRow row, const uint32_t at[4]) {
+static bool is_worst(const Decoder *d) {
+    return d->emu->model.approximation != EMU_APPROXIMATE_NEAREST;
+}
+
+/* in->imm: WORST_AWAY, and how the value is had without an error. */
+enum { WORST_RCP_D, WORST_RSQRT_FTZ_D, WORST_RSQRT_D };
+
+static bool slow_worst_d(Machine *m, Warp *w, const Ins *in) {
+    (void)m;
+    unsigned f = in->imm & 255;
+    FOR_ACTIVE(w, i) {
+        double a = LANE(F64, w, in->a, i);
+        double near = f == WORST_RCP_D         ? num_rcp_approx_f64(a)
+                      : f == WORST_RSQRT_FTZ_D ? num_rsqrt_approx_f64(a)
+                                               : num_rsqrt_f64(a);
+        LANE(F64, w, in->d, i) = num_worst_f64(near, f == WORST_RSQRT_D, in->imm & WORST_AWAY);
+    }
+    return true;
+}
+
+static bool worst_emit_d(Decoder *d, SlowFn slow, const uint32_t at[4]) {
+    static const SlowFn of[] = {slow_rcp_approx_d, slow_rsqrt_approx_ftz_d, slow_rsqrt_d};
+    for (unsigned f = 0; f < sizeof of / sizeof *of; f++)
+        if (of[f] == slow)
+            return emit_slow(d, slow_worst_d, at[0], at[1], at[1], 0,
+                             f | (is_away(d) ? WORST_AWAY : 0)) != NULL;
+    return false;
+}
+
+bool worst_emit(Decoder *d, const Form *form, const uint32_t at[4]) {
+    EmuRow row = form->row;
     bool ftz = row >= ROW_RCP_Z && row <= ROW_DIV_FULL_Z;
-    if (d->emu->model.approximation == EMU_APPROXIMATE_NEAREST || row < ROW_RCP || row > ROW_TANH)
-        return false;
+    if (!is_worst(d)) return false;
+    if (row < ROW_RCP || row > ROW_TANH) return worst_emit_d(d, form->slow, at);
     int f = row == ROW_TANH ? NUM_TANH : (int)row - (int)(ftz ? ROW_RCP_Z : ROW_RCP);
     emit_slow(d, slow_worst, at[0], at[1], at[2] ? at[2] : at[1], 0,
               (uint64_t)f | (ftz ? WORST_FTZ : 0) | (is_away(d) ? WORST_AWAY : 0));
@@ -208,6 +238,10 @@ static uint16_t half_op(char op, uint16_t a, uint16_t b, uint16_t c, uint64_t ho
     default: break;
     }
     a = half_flush(a, how), b = half_flush(b, how);
+    if (how & HALF_WORST)
+        return half_flush(num_worst_half(op == 'e' ? NUM_EX2 : NUM_TANH, a, how & HALF_BRAIN,
+                                         how & HALF_AWAY),
+                          how);
     switch (op) {
     case 'm': x = num_min_f32(half_value(a, how), half_value(b, how), nan); break;
     case 'M': x = num_max_f32(half_value(a, how), half_value(b, how), nan); break;
@@ -260,6 +294,7 @@ static bool decode_half(Decoder *d) {
                    (has_mod(d, "sat") ? HALF_SAT : 0) | (has_mod(d, "relu") ? HALF_RELU : 0) |
                    (has_mod(d, "ftz") ? HALF_FTZ : 0) | (has_mod(d, "NaN") ? HALF_NAN : 0) |
                    (uint64_t)op << 8;
+    if (is_worst(d) && (op == 'e' || op == 't')) how |= HALF_WORST | (is_away(d) ? HALF_AWAY : 0);
     int n = op == 'f' ? 3 : strchr("+-*mM", op) ? 2 : 1;
     uint32_t to, at[3] = {0};
     char t = two ? 'w' : 'h';

@@ -222,6 +222,20 @@ float num_worst(NumApprox f, float a, float b, bool ftz, bool away) {
     return finish((double)worst, ftz);
 }
 
+/* Half precision: relative errors of ex2, absolute ones of tanh. */
+uint16_t num_worst_half(NumApprox f, uint16_t bits, bool brain, bool away) {
+    float a = brain ? num_bf16_to_f32(bits) : num_f16_to_f32(bits), near = nearest(f, a, 0, false);
+    double value = truth(f, (double)a, 0), most = 0x1p-11 * 1.0090515155; /* 2^-10.987 */
+    if (!isfinite(near) || a == 0)
+        return brain ? num_f32_to_bf16(near, NUM_RN) : num_f32_to_f16(near, NUM_RN);
+    if (f == NUM_EX2) most = (brain ? 0x1p-7 : 0x1p-10 * 1.0717734625362931) * value; /* 2^-9.9 */
+    else if (brain) most = 0x1p-8;
+    bool is_up = away == (value >= 0);
+    double edge = is_up ? value + most : value - most;
+    NumRound inward = is_up ? NUM_RM : NUM_RP;
+    return brain ? num_f64_to_bf16(edge, inward) : num_f64_to_f16(edge, inward);
+}
+
 /* ---- double precision, 20 bits ---- */
 
 /* The upper word alone, as the hardware takes and gives it; subnormals are zero. */
@@ -248,4 +262,13 @@ double num_rsqrt_approx_f64(double x) {
 
 double num_rsqrt_f64(double x) {
     return 1 / sqrt(x);
+}
+
+/* One unit of the 20 bits farther from zero or nearer, or of all bits. */
+double num_worst_f64(double near, bool all_bits, bool away) {
+    uint64_t bits = num_f64_bits(near), unit = all_bits ? 1 : UINT64_C(1) << 32;
+    uint64_t exponent = bits >> 52 & 0x7ff;
+    if (exponent == 0 || exponent == 0x7ff) return near;
+    double worst = num_f64_from_bits(away ? bits + unit : bits - unit);
+    return isfinite(worst) ? worst : near;
 }
