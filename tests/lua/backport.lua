@@ -335,6 +335,53 @@ int main(int argc, char **argv)
     "nor what the compiler leaves out and nobody can ask")
 end)
 
+tap.case("launches by a macro that is given the kernel", function()
+  local HEAD = [[
+#define LAUNCH(kernel, n, ...) \
+    do { kernel<<<((n) + 63) / 64, 64>>>(__VA_ARGS__); } while (0)
+__global__ void other(float *x) { x[threadIdx.x] = 1; }
+__global__ void k(float *x, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) x[i] = 1;
+}
+int main(int argc, char **argv)
+{
+    int n = atoi(argv[1]);
+    float *x;
+    LAUNCH(other, 1, x);
+]]
+  local function is(body, want, done, why, head)
+    local problem = place_of({}, (head or HEAD) .. body .. "\n}\n")
+    problem.kernel = "k"
+    local kept = gi.kept.of(problem)
+    for _, file in ipairs(kept.files) do
+      if file.name == "problem.lua" then
+        file.text = file.text:gsub("size = 1,", "size = 64, block_size_x = 64,", 1)
+      end
+    end
+    kept.parameters = { { name = "block_size_x", default = 64, in_source = false } }
+    kept.grammar = { apply = function(_, genome)
+      local mutant, detail = problem.grammar:apply("", true)
+      detail.params = { block_size_x = genome:match "%d+" }
+      return mutant, detail
+    end }
+    local files, _, launched = gi.backport.files(kept, "block_size_x=128")
+    tap.is(launched and launched.done, done, why .. ": launches written")
+    tap.is(files[1].text, (head or HEAD) .. want .. "\n}\n", why)
+  end
+  is("    LAUNCH(k, n, x, n);", "    do { k<<<((n) + 127) / 128, 128>>>(x, n); } while (0);", 1,
+    "is written out with the launch that it gets")
+  is("    LAUNCH(k, n,\n        x, n); f();",
+    "    do { k<<<((n) + 127) / 128, 128>>>(x, n); } while (0)\n; f();", 1, "lines stay")
+  is("    LAUNCH(k, n, x, n);\n    k<<<n / 64 + 1, 64>>>(x, n);",
+    "    do { k<<<((n) + 127) / 128, 128>>>(x, n); } while (0);\n"
+    .. "    k<<<n / 128 + 1, 128>>>(x, n);", 2, "beside others")
+  local odd = HEAD:gsub("__VA_ARGS__%)", "x, n); puts(#kernel", 1)
+  is("    LAUNCH(k, n, x, n);", "    LAUNCH(k, n, x, n);", nil,
+    "not one that makes a string of its name", odd)
+end)
+
 tap.case("what cannot be put back is a sentence", function()
   local text = assert(tap.read "tests/own/saxpy.cu")
   local problem, path = place_of({ "saxpy" }, text)

@@ -147,7 +147,11 @@ tap.case("a kernel that has another name may be launched by that", function()
     .. "f<<<9, 48>>>(a, b, b, 5); }\n")
   is("go<k>(a, b);", true, "template <void (*F)(float *, const float *, const float *, int)>\n"
     .. "void go(float *a, float *b) { F<<<9, 48>>>(a, b, b, 5); }\n")
-  is("RUN(k, a, b);", true, "#define RUN(f, a, b) f<<<9, 48>>>(a, b, b, 5)\n")
+  local RUN = "#define RUN(f, a, b) f<<<9, 48>>>(%sa, b, b, 5)\n"
+  is("RUN(k, a, b);", false, RUN:format "")
+  is("RUN(k, a, b);", true, RUN:format "#f + ")
+  tap.has(open("RUN(k, b, b);", RESTRICT, RUN:format ""),
+    "line 8 launches it with `b` as both y and x", "what a macro launches is read")
   is("STEP<<<9, 48>>>(a, b, b, 5);", true, "#define STEP k\n")
   is("Kernel list[] = { k, k }; list[1]<<<9, 48>>>(a, b, b, 5);", true)
   is("std::function<void()> f = [=] { use(k); };", true)
@@ -174,6 +178,33 @@ tap.case("a kernel that has another name may be launched by that", function()
   tap.has(open("void *l[] = { &b, (void *)&a, &b, &n };\n"
     .. "cudaLaunchKernel((void *)k, 9, 48, l, 0, 0);", RESTRICT),
     "line 8 launches it with `b` as both y and w", "those of a call, too")
+end)
+
+tap.case("only the arrays that a transformation needs apart are asked for", function()
+  local function said(launch, places)
+    local p = problem_of(launch)
+    local gene = { text = "T:x<1>()", apart = true, pairs = {} }
+    for i, args in ipairs(places) do gene.pairs[i] = { args = args or nil } end
+    p.grammar = { genes = function() return { gene } end, apply = function() return "", {} end }
+    return table.concat(promises.open(p, "T:x<1>()"), "\n")
+  end
+  local SAME_AS = "by T:x<1>() that its arrays are different memory, but line 7 launches it with "
+    .. "`a` as both y and %s"
+  local LAUNCH = "k<<<9, 64>>>(a, b, a, n);"
+  tap.is(said(LAUNCH, { { 1, 2 } }), "", "not y and w, which are one")
+  tap.is(said(LAUNCH, { { 1, 2 }, { 3, 1 } }), SAME_AS:format "w", "any pair that it needs")
+  tap.is(said(LAUNCH, { { 1, 2 }, false }), SAME_AS:format "w", "all where it is no argument")
+  tap.is(said("k<<<9, 64>>>(a, b, odd(a, n)->at(3), n);", { { 1, 2 } }), "",
+    "one that is not understood is not asked for")
+  local open_to = problem_of("", "void run(float *u, float *v, float *w) {\n"
+    .. "float *own; cudaMalloc(&own, 9); k<<<9, 64>>>(u, own, w, 9);\n}\n")
+  local gene = { text = "T:x<1>()", apart = true, pairs = { { args = { 1, 2 } } } }
+  open_to.grammar = { genes = function() return { gene } end,
+    apply = function() return "", {} end }
+  tap.is(table.concat(promises.open(open_to, "T:x<1>()")), "", "nor callers of what is its own")
+  gene.pairs[1].args = { 1, 3 }
+  tap.has(table.concat(promises.open(open_to, "T:x<1>()")), "nothing says what run is called with",
+    "but for what they give it")
 end)
 
 tap.case("a prototype in a header lets other files launch it", function()

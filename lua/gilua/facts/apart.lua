@@ -153,12 +153,19 @@ local function roots_of(fn)
   return list, written
 end
 
+-- Returns the places of two roots among a launch's arguments; nil where one is none of these.
+local function places_of(fn, a, b)
+  local at = {}
+  for i, param in ipairs(fn.is_entry and fn.params or {}) do at[param.name] = i end
+  return at[a] and at[b] and { at[a], at[b] }
+end
+
 --- Returns the pairs of a function's arrays whose relation is unknown and where one is written:
 --- what it has to promise if its arrays are taken for different memory.
 ---@param fn table
 ---@param notes? table of M.noting: the pairs that were taken for granted alone
----@return { [1]: string, [2]: string, ours: boolean, promise: string }[] ours: no launch keeps it,
----  for one is a pointer of the file
+---@return { [1]: string, [2]: string, ours: boolean, promise: string, args?: integer[] }[] ours: no
+---  launch keeps it, for one is a pointer of the file; args: which arguments of a launch they are
 function M.pairs(fn, notes)
   local list, taken = {}, notes and (notes[fn] or {})
   local roots, written = roots_of(fn)
@@ -169,7 +176,8 @@ function M.pairs(fn, notes)
       local is_ours = kind_of(fn, one) == "pointer" or kind_of(fn, other) == "pointer"
       local is_asked = not taken or taken[key_of(one, other)]
       if answer == nil and (written[one] or written[other]) and is_asked then
-        list[#list + 1] = { one, other, ours = is_ours, promise = promise }
+        list[#list + 1] = { one, other, ours = is_ours, promise = promise,
+          args = places_of(fn, one, other) }
       end
     end
   end

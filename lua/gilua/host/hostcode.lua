@@ -11,6 +11,7 @@ local csource = require "gilua.source.csource"
 local hostfills = require "gilua.host.hostfills"
 local hostvalue = require "gilua.host.hostvalue"
 local instances = require "gilua.host.instances"
+local launchmacros = require "gilua.host.launchmacros"
 local launchsites = require "gilua.host.launchsites"
 local locals = require "gilua.host.locals"
 local memory = require "gilua.host.memory"
@@ -241,7 +242,9 @@ function M.read(text, headers, defines)
     stores = {}, copies = {}, distributions = {} }, M)
   local files = { { name = "the file", text = text }, table.unpack(headers or {}) }
   local kept, why = branches.kept(files, defines or {})
+  local macros = launchmacros.of(kept)
   for i, kept_text in ipairs(kept) do
+    kept_text = launchmacros.expanded(kept_text, macros)
     self.files[i] = code_of.of(kept_text, i > 1 and files[i].name or nil)
     types.read(self, self.files[i]) -- files before theirs may use these, too
     callers.read_functions(self, self.files[i])

@@ -9,6 +9,7 @@ local headers = require "gilua.new.headers"
 local hostcode = require "gilua.host.hostcode"
 local launchedit = require "gilua.new.launchedit"
 local launches = require "gilua.transform.launch"
+local launchmacros = require "gilua.host.launchmacros"
 local launchsites = require "gilua.host.launchsites"
 local launchsize = require "gilua.new.launchsize"
 local luadata = require "gilua.base.luadata"
@@ -150,22 +151,32 @@ local function program_of(kept)
     headers = partsof.headers(found, folders) }
 end
 
+-- The macros of a program that launch.
+local function macros_of(program)
+  local texts = { program.main.text, program.beside and program.beside.text }
+  for _, header in ipairs(program.headers) do texts[#texts + 1] = header.text end
+  return launchmacros.of(texts)
+end
+
 -- The files of a program that launch a kernel, behind those that are changed; each knows its name
--- in the program.
+-- in the program. Macros that launch it are written out: `short` is a text without that.
 local function with_launches(program, files, kernel)
-  local names, list, seen = {}, {}, {}
+  local names, list, seen, macros = {}, {}, {}, macros_of(program)
   for _, header in ipairs(program.headers) do
     if header.path then names[headers.absolute(header.path)] = header.name end
   end
   local function add(file)
     local path = headers.absolute(file.path)
     if seen[path] then return end
-    seen[path], file.name = true, names[path]
+    seen[path], file.name, file.short = true, names[path], file.text
+    file.text = launchmacros.expanded(file.text, macros, kernel)
+    file.was, file.long = launchmacros.expanded(file.old, macros, kernel), file.text
     list[#list + 1] = file
   end
   for _, file in ipairs(files) do add(file) end
   for _, part in ipairs { program.main, program.beside } do
-    if #launchsites.of(code_of.of(part.text), kernel) > 0 then
+    local whole = launchmacros.expanded(part.text, macros, kernel)
+    if #launchsites.of(code_of.of(whole), kernel) > 0 then
       local text = textfile.read(part.path, "the file of its launches")
       add { path = part.path, text = text, old = text }
     end
@@ -203,7 +214,7 @@ end
 -- is known by its rank, for a change of the kernel leaves the launches.
 local function old_line(file, site)
   local list = launchsites.of(code_of.of(file.text), site.kernel)
-  local was = launchsites.of(code_of.of(file.old), site.kernel)
+  local was = launchsites.of(code_of.of(file.was or file.old), site.kernel)
   for i, one in ipairs(#list == #was and list or {}) do
     if one.line == site.line then return was[i].line end
   end
@@ -282,6 +293,9 @@ local function with_winners_launches(kept, files, params)
   local all = program and with_launches(program, files, kept.kernel:match "[%w_]*$") or files
   if program then sized(kept, program, all, params, launched) end
   if launch then changed(kept, program, all, launch, launched) end
+  for _, file in ipairs(program and all or {}) do
+    if file.text == file.long then file.text = file.short end
+  end
   local list = table.move(files, 1, #files, 1, {})
   for i = #files + 1, #all do
     if all[i].text ~= all[i].old then list[#list + 1] = all[i] end

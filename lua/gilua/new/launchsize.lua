@@ -33,6 +33,7 @@ local TRIALS = 60
 ---@class SizedFile
 ---@field name? string as the host's code includes it; nil: the host's own file
 ---@field old string as it was
+---@field was? string likewise, with the macros that launch written out
 ---@field text string
 
 --------------------------------------------------------------------------------------------------
@@ -606,7 +607,7 @@ end
 ---@return LaunchSite[] left those that nobody knows how to give it; each has `file`
 function M.edited(o)
   local before, texts, old = {}, {}, {}
-  for i, file in ipairs(o.files) do before[i], texts[i] = file.old, file.text end
+  for i, file in ipairs(o.files) do before[i], texts[i] = file.was or file.old, file.text end
   local first = state_of(o, before)
   local state, done, left = state_of(o, texts), 0, {}
   local is_odd = #first.cone.sites ~= #state.cone.sites or #first.cone.sites > MOST_SITES

@@ -60,73 +60,103 @@ end
 --------------------------------------------------------------------------------------------------
 -- Arrays that are different memory
 
--- Two arrays of a launch in one memory, of which the kernel writes one: their names, and it. Or the
--- text of one that is not understood.
-local function shared(host, t, way)
-  local seen = {}
-  for i, arg in ipairs(t.args) do
-    local roots = arg.count and roots_of.of(host, way.args[i], way.launch.body)
-    if roots and roots.unknown then return nil, nil, nil, roots.unknown end
-    for _, other in ipairs(seen) do
-      local at = roots and (tablecase.is_written(arg) or tablecase.is_written(other.arg))
-        and roots_of.common(host, roots, other.roots)
-      if at then return other.arg.name, arg.name, at end
-    end
-    seen[#seen + 1] = roots and { arg = arg, roots = roots }
-  end
+---@alias ApartNeeds fun(a: integer, b: integer): string? the words for the promise that two
+---  arguments of a launch are apart; nil where nothing hangs on these two
+
+-- What two arguments that are arrays have to be apart for; nil where neither is written, or nothing
+-- is promised of them.
+local function needed(t, needs, i, k)
+  local is_written = tablecase.is_written(t.args[i]) or tablecase.is_written(t.args[k])
+  return is_written and t.args[i].count and t.args[k].count and needs(i, k) or nil
 end
 
--- Can a function that nothing calls be given one memory twice, so that the kernel writes it and
--- reads it by another name? Not by a parameter that is `restrict` itself, and never the memory that
--- the function asks for itself.
-local function is_open(host, t, way)
-  local seen, by_name = {}, {}
+-- Returns what pairs of a launch's arguments have to be apart for: { i, k, words }.
+local function pairs_needed(t, needs)
+  local list = {}
+  for k = 1, #t.args do
+    for i = 1, k - 1 do
+      local words = needed(t, needs, i, k)
+      if words then list[#list + 1] = { i, k, words } end
+    end
+  end
+  return list
+end
+
+-- The roots of a launch's arguments, each looked for once.
+local function roots_in(host, texts, body)
+  return setmetatable({}, { __index = function(self, i)
+    self[i] = roots_of.of(host, texts[i], body)
+    return self[i]
+  end })
+end
+
+-- Can a function that nothing calls be given one memory as two arguments of the launch? Not by a
+-- parameter that is `restrict` itself, and never the memory that the function asks for itself.
+local function is_open(host, way, pair)
+  local by_name, any = {}, false
   for _, param in ipairs(way.open and way.open.params or {}) do by_name[param.name] = param.text end
-  for i, arg in ipairs(way.open and t.args or {}) do
-    local root = arg.count and roots_of.of(host, way.args[i], way.open)[1]
-    if root and not roots_of.is_own(host, way.args[i], way.open) then
-      local declared = by_name[root:match "^[%w_]*"]
-      local one = { written = tablecase.is_written(arg),
-        open = declared and not declared:find "restrict" or false }
-      for _, other in ipairs(seen) do
-        if (one.open or other.open) and (one.written or other.written) then return true end
-      end
-      seen[#seen + 1] = one
-    end
+  for _, i in ipairs(way.open and pair or {}) do
+    local text = type(i) == "number" and way.args[i]
+    local root = text and roots_of.of(host, text, way.open)[1]
+    if text and (not root or roots_of.is_own(host, text, way.open)) then return false end
+    local declared = root and by_name[root:match "^[%w_]*"]
+    any = any or declared and not declared:find "restrict" or false
   end
-  return false
+  return any
 end
 
--- The words for the promise that arrays are apart; nil where a genome promises no such thing.
+-- The promise that arrays are apart, by the arguments of a launch that it is of; nil where a genome
+-- promises no such thing. Of `__restrict__`, and of arrays in a function that the kernel calls, it
+-- is of all arguments.
 local function apart(problem, genome)
   local texts = texts_of(problem, genome, "optrestrict")
-  if table.concat(texts):find "__restrict__" then
-    return "`__restrict__`"
-  end
+  local all, some = table.concat(texts):find "__restrict__" and "`__restrict__`" or nil, {}
+  local any = all
   for _, gene in ipairs(problem.grammar:genes(genome) or {}) do
-    if gene.apart then return ("by %s that its arrays are different memory"):format(gene.text) end
+    local words = gene.apart and ("by %s that its arrays are different memory"):format(gene.text)
+    any = any or words
+    for _, pair in ipairs(words and gene.pairs or {}) do
+      local key = pair.args and ("%d %d"):format(math.min(table.unpack(pair.args)),
+        math.max(table.unpack(pair.args)))
+      if key then some[key] = some[key] or words else all = all or words end
+    end
+  end
+  return any, function(a, b) return all or some[("%d %d"):format(a, b)] end
+end
+
+-- What speaks against a pair of one launch: the words for it; nil where nothing does.
+local function against(host, t, way, roots, pair)
+  local i, k, words = table.unpack(pair)
+  local place, a, b = way.launch.place, roots[i], roots[k]
+  local unknown = a.unknown or b.unknown
+  local at = not unknown and roots_of.common(host, a, b)
+  if unknown then
+    return ("%s, and `%s`, which %s launches it with, is not understood"):format(words, unknown,
+      place)
+  elseif at then
+    return ("%s, but %s launches it with `%s` as both %s and %s"):format(words, place, at,
+      t.args[i].name, t.args[k].name)
+  elseif is_open(host, way, pair) then
+    return ("%s, and nothing says what %s is called with, where %s launches it"):format(words,
+      way.open.name, place)
   end
 end
 
-local function of_arrays(host, t, ways, promise, tell)
+local function of_arrays(host, t, ways, promise, needs, tell)
   if #ways == 0 then
     tell("%s, and no launch says whether its arrays may be one memory", promise)
   end
+  local list = pairs_needed(t, needs)
   for _, way in ipairs(ways) do
-    local place = way.launch.place
+    local roots, said = roots_in(host, way.args, way.launch.body), nil
     if #way.args ~= #t.args then
-      tell("%s, and what %s launches it with is not understood", promise, place)
-    else
-      local a, b, at, unknown = shared(host, t, way)
-      if unknown then
-        tell("%s, and `%s`, which %s launches it with, is not understood", promise, unknown, place)
-      elseif a then
-        tell("%s, but %s launches it with `%s` as both %s and %s", promise, place, at, a, b)
-      elseif is_open(host, t, way) then
-        tell("%s, and nothing says what %s is called with, where %s launches it", promise,
-          way.open.name, place)
-      end
+      said = ("%s, and what %s launches it with is not understood"):format(promise,
+        way.launch.place)
     end
+    for _, pair in ipairs(not said and list or {}) do
+      said = said or against(host, t, way, roots, pair)
+    end
+    if said then tell("%s", said) end
   end
 end
 
@@ -647,7 +677,8 @@ function M.of(problem, genome, seen)
   local list, tell = teller()
   local kept, keep = teller()
   local bounds = is_made and texts_of(problem, genome, "launchbounds") or {}
-  local arrays = is_made and apart(problem, genome)
+  local arrays, needs
+  if is_made then arrays, needs = apart(problem, genome) end
   local block = is_made and asked_of(problem, genome, t.kernel, "block")
   local grid = is_made and asked_of(problem, genome, t.kernel, "grid")
   local changed = is_made and changes_launch(problem, genome)
@@ -672,7 +703,7 @@ function M.of(problem, genome, seen)
   if not host or not of_launches then return list, kept end
   of_names(host, t.kernel, changed or of_launches, tell)
   local told, set = #list, block_set(problem, genome)
-  if arrays then of_arrays(host, t, ways, arrays, tell) end
+  if arrays then of_arrays(host, t, ways, arrays, needs, tell) end
   if #list == told then of_host(rows, tell, keep) end
   for _, text in ipairs(bounds) do of_bounds(host, ways, text, tell) end
   if block then of_blocks(host, ways, block, set, tell) end
