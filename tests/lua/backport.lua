@@ -351,8 +351,8 @@ int main(int argc, char **argv)
     float *x;
     LAUNCH(other, 1, x);
 ]]
-  local function is(body, want, done, why, head)
-    local problem = place_of({}, (head or HEAD) .. body .. "\n}\n")
+  local function written(text)
+    local problem = place_of({}, text)
     problem.kernel = "k"
     local kept = gi.kept.of(problem)
     for _, file in ipairs(kept.files) do
@@ -366,7 +366,11 @@ int main(int argc, char **argv)
       detail.params = { block_size_x = genome:match "%d+" }
       return mutant, detail
     end }
-    local files, _, launched = gi.backport.files(kept, "block_size_x=128")
+    return kept, function() return gi.backport.files(kept, "block_size_x=128") end
+  end
+  local function is(body, want, done, why, head)
+    local _, files_of = written((head or HEAD) .. body .. "\n}\n")
+    local files, _, launched = files_of()
     tap.is(launched and launched.done, done, why .. ": launches written")
     tap.is(files[1].text, (head or HEAD) .. want .. "\n}\n", why)
   end
@@ -380,6 +384,23 @@ int main(int argc, char **argv)
   local odd = HEAD:gsub("__VA_ARGS__%)", "x, n); puts(#kernel", 1)
   is("    LAUNCH(k, n, x, n);", "    LAUNCH(k, n, x, n);", nil,
     "not one that makes a string of its name", odd)
+
+  local kernel = HEAD:match "__global__ void k.-\n}\n"
+  local kept, files_of = written(kernel)
+  local path = kept.made_from.path:match "^(.*)/" .. "/main.cpp"
+  local MAIN = '#include "k.h"\nint main(int c, char **v) { int n = atoi(v[1]); %s; }\n'
+  scratch.write(path:match "^(.*)/" .. "/k.h", HEAD:match "^.-\n.-\n" .. kernel:match "^[^\n]*"
+    .. ";\n")
+  scratch.write(path, MAIN:format "n, x, n")
+  local function elsewhere(launch, want, why)
+    scratch.write(path, MAIN:format(launch))
+    local files, _, launched = files_of()
+    tap.is(("%d %d %s"):format(launched.done, #launched.left, files[2] and files[2].text),
+      "1 0 " .. MAIN:format(want), why)
+  end
+  elsewhere("LAUNCH(k, n, x, n)", "do { k<<<((n) + 127) / 128, 128>>>(x, n); } while (0)",
+    "in another file of the program, by its header's macro")
+  elsewhere("k<<<(n + 63) / 64, 64>>>(x, n)", "k<<<(n + 127) / 128, 128>>>(x, n)", "or not")
 end)
 
 tap.case("what cannot be put back is a sentence", function()

@@ -2,6 +2,7 @@
 
 package.path = "tests/lua/?.lua;lua/?.lua;" .. package.path
 local gi = require "gilua"
+local program = require "gilua.new.program"
 local promises = require "gilua.new.promises"
 local scratch = require "scratch"
 local tap = require "tap"
@@ -214,8 +215,52 @@ tap.case("a prototype in a header lets other files launch it", function()
   t.include = { folder }
   scratch.write(folder .. "/k.h", "extern \"C\" __global__ void k(float *y, const float *x,\n"
     .. "const float *w, int n);\n")
-  tap.is(table.concat(promises.open(p, RESTRICT), "\n"),
-    "`__restrict__`, and other files may launch k, which line 1 of k.h declares", "it is said")
+  local function said(why, want, text)
+    if text then scratch.write(folder .. "/other.cpp", text) end
+    local marks, kept = promises.of(p, RESTRICT)
+    tap.is(table.concat(marks, "\n"), want, why)
+    return table.concat(kept, "\n")
+  end
+  tap.has(said("none does", ""), "`__restrict__`: asked of the host, all 2 files below ",
+    "which is said")
+  local INCLUDE = '#include "k.h"\n'
+  said("one that launches it with others", "",
+    INCLUDE .. "void f() { k<<<9, 64>>>(u, v, w, 5); }\n")
+  said("one that launches it", "`__restrict__`, but line 2 of other.cpp launches it with `u` as "
+    .. "both y and x", INCLUDE .. "void f() { k<<<9, 64>>>(u, u, w, 5); }\n")
+  said("one that has it by another name", "`__restrict__`, and line 2 of other.cpp may launch k by "
+    .. "another name: `auto go = k;`", INCLUDE .. "auto go = k;\n")
+  said("one of another program", "", "__global__ void k(int *p) { p[0] = 1; }\n"
+    .. "void f() { k<<<9, 64>>>(u, u); }\n")
+  local most <close> = setmetatable({}, { __close = function() program.most_files = 4000 end })
+  program.most_files = 1
+  said("too many files",
+    "`__restrict__`, and other files may launch k, which line 1 of k.h declares")
+  tap.ok(most, "as many as before")
+end)
+
+tap.case("callers in other files", function()
+  local p = problem_of("", "void run(float *u, float *v) { k<<<9, 64>>>(u, v, v, 9); }\n")
+  local path = p.definition.kernel_table.table.made_from.path
+  local function said(why, want, text)
+    scratch.write(path:match "^(.*)/" .. "/calls.c", text)
+    local marks = table.concat(promises.open(p, RESTRICT), "\n")
+    tap.is(marks:gsub("line %d+ launches it", "it is launched"), want, why)
+  end
+  local OPEN_TO = "`__restrict__`, and nothing says what %s is called with, where it is launched"
+  said("nobody", OPEN_TO:format "run", "int other(int n) { return n; }\n")
+  said("a main", "", "int main() { float *a, *b; run(a, b); }\n")
+  said("one that gives it one memory",
+    "`__restrict__`, but it is launched with `a` as both y and x",
+    "int main() { float *a, *b = a + 1; run(a, b); }\n")
+  said("one that nobody calls", OPEN_TO:format "go",
+    "void go(float *p, float *q) { run(p, q); }\n")
+  said("its own function of that name", OPEN_TO:format "run",
+    "static void run(float *u, float *v) { }\nint main() { run(a, b); }\n")
+  p = problem_of("", "static void run(float *u, float *v) { k<<<9, 64>>>(u, v, v, 9); }\n")
+  path = p.definition.kernel_table.table.made_from.path
+  said("a function of its file alone", OPEN_TO:format "run",
+    "int main() { float *a, *b; run(a, b); }\n")
 end)
 
 tap.case("any launch of the file counts, not only the first", function()
@@ -407,7 +452,9 @@ tap.case("what a transformation asks of a grid", function()
   tap.is(flat "dim3 g(m / 8, m); k<<<g, 64>>>(a, b, c, n);", "", "of a dim3 too")
   local unknown = "a grid that is 1 long in z, and how many blocks line 7 launches is not known"
   tap.is(flat "k<<<dim3(m, 1, m), 64>>>(a, b, c, n);", unknown, "one that is written may be any")
-  tap.is(flat "k<<<m, 64>>>(a, b, c, n);", unknown, "and so may one that is a name")
+  tap.is(flat "k<<<m, 64>>>(a, b, c, n);", "", "nor of a name that is a number")
+  tap.is(flat "k<<<o, 64>>>(a, b, c, n);", unknown, "one that nothing declares may be any")
+  tap.is(flat "dim3 g = f(m); k<<<g, 64>>>(a, b, c, n);", unknown, "and so may a dim3")
   tap.is(flat "k<<<shape(m / 8), 64>>>(a, b, c, n);", unknown, "or what a function makes")
   tap.is(flat "k<<<dim3(m, m, 3), 64>>>(a, b, c, n);", unknown, "also where it is a number")
   tap.is(flat "k<<<dim3(4, 2, 3), 64>>>(a, b, c, n);",

@@ -13,7 +13,7 @@ local launchmacros = require "gilua.host.launchmacros"
 local launchsites = require "gilua.host.launchsites"
 local launchsize = require "gilua.new.launchsize"
 local luadata = require "gilua.base.luadata"
-local partsof = require "gilua.new.parts"
+local programs = require "gilua.new.program"
 local promises = require "gilua.new.promises"
 local genomes = require "gilua.search.genome"
 local gi = require "gilua"
@@ -146,15 +146,15 @@ local function program_of(kept)
     folders[#folders + 1] = option:match "^%-I(.+)$"
     defines[#defines + 1] = option:match "^%-D(.+)$"
   end
-  local found = partsof.of(kept.made_from.path, kept.kernel)
-  return { main = found.host or found, defines = defines, beside = found.beside,
-    headers = partsof.headers(found, folders) }
+  local program = programs.read(kept.made_from.path, kept.kernel, folders, defines)
+  program.defines = defines
+  return program
 end
 
 -- The macros of a program that launch.
 local function macros_of(program)
   local texts = { program.main.text, program.beside and program.beside.text }
-  for _, header in ipairs(program.headers) do texts[#texts + 1] = header.text end
+  for _, header in ipairs(program.list) do texts[#texts + 1] = header.text end
   return launchmacros.of(texts)
 end
 
@@ -162,7 +162,7 @@ end
 -- in the program. Macros that launch it are written out: `short` is a text without that.
 local function with_launches(program, files, kernel)
   local names, list, seen, macros = {}, {}, {}, macros_of(program)
-  for _, header in ipairs(program.headers) do
+  for _, header in ipairs(program.list) do
     if header.path then names[headers.absolute(header.path)] = header.name end
   end
   local function add(file)
@@ -174,7 +174,9 @@ local function with_launches(program, files, kernel)
     list[#list + 1] = file
   end
   for _, file in ipairs(files) do add(file) end
-  for _, part in ipairs { program.main, program.beside } do
+  local parts = { program.main, program.beside }
+  table.move(program.others, 1, #program.others, #parts + 1, parts)
+  for _, part in ipairs(parts) do
     local whole = launchmacros.expanded(part.text, macros, kernel)
     if #launchsites.of(code_of.of(whole), kernel) > 0 then
       local text = textfile.read(part.path, "the file of its launches")
@@ -196,7 +198,7 @@ local function reader_of(program, files)
       return text and setmetatable({ text = text }, { __index = one }) or one
     end
     local list = {}
-    for i, header in ipairs(program.headers) do list[i] = changed(header) end
+    for i, header in ipairs(program.list) do list[i] = changed(header) end
     return (hostcode.read(changed(program.main).text, list, program.defines))
   end
 end

@@ -203,6 +203,17 @@ function M.shape(code, text, at)
   return sides and { text = text, sides = sides, is_dim3 = true }
 end
 
+--- Is a text of a function a grid or a block of one side: a sum, a number, or a name that the
+--- function's file declares as a whole number alone?
+---@param body? HostFunction
+---@param text string
+---@return boolean
+function M.is_whole(body, text)
+  if M.is_one_side(text) then return true end
+  local shape = body and M.shape(body.code, text)
+  return shape ~= nil and not shape.is_dim3
+end
+
 --------------------------------------------------------------------------------------------------
 -- What becomes of it
 

@@ -18,11 +18,10 @@ local csource = require "gilua.source.csource"
 local ends = require "gilua.base.ends"
 local fixed = require "gilua.host.fixed"
 local float = require "gilua.rewrite.float"
-local hostcode = require "gilua.host.hostcode"
 local launchedit = require "gilua.new.launchedit"
 local launches = require "gilua.transform.launch"
 local othernames = require "gilua.new.othernames"
-local parts = require "gilua.new.parts"
+local program = require "gilua.new.program"
 local roots_of = require "gilua.host.roots"
 local recordeds = require "gilua.problem.recorded"
 local scalaruse = require "gilua.new.scalaruse"
@@ -33,11 +32,11 @@ local warp_barrier = require "gilua.rewrite.warp_barrier"
 
 local M = {}
 
--- The host's code of the file that a problem was made of, or of one of several.
+-- The host's code of the file that a problem was made of, or of one of several, and its program.
 local function host_of(t, kernel, path)
-  local found = parts.of(path or t.made_from.path, kernel)
-  local text = found.host and found.host.text or found.text
-  return hostcode.read(text, parts.headers(found, t.include or {}), t.defines)
+  local found = program.read(path or t.made_from.path, kernel, t.include or {}, t.defines)
+  found.host.program = found
+  return found.host
 end
 
 -- What a genome gives each rule of a type, of a rule that is given several the last: texts, and the
@@ -322,7 +321,7 @@ local function known_sides(host, way, field)
   local said = way.launch.said[field] or ""
   if fixed.is(host, said, way.launch.body) then return usual_sides(host, way[field]) end
   local list, known = said ~= "" and host:sides(said) or {}, {}
-  local is_whole = #list > 1 or list[1] and launchedit.is_one_side(list[1])
+  local is_whole = #list > 1 or list[1] and launchedit.is_whole(way.launch.body, list[1])
   for d = 1, 3 do
     known[d] = math.tointeger(tonumber(list[d] or is_whole and 1 or nil)) or false
   end
@@ -608,10 +607,14 @@ local function changes_launch(problem, genome)
   return false
 end
 
--- What another name of the kernel launches is as it was, and is not read.
-local function of_names(host, kernel, what, tell)
+-- What another name of the kernel launches is as it was, and is not read. A header's declaration
+-- lets other files launch it: all of the program's were asked, where they can be read.
+local function of_names(host, kernel, what, tell, keep)
+  local files = host.program.files
   for _, other in ipairs(othernames.of(host, kernel)) do
-    if other.prototype then
+    if other.prototype and files then
+      keep("%s: asked of the host, all %d files below %s", what, #files, host.program.root)
+    elseif other.prototype then
       tell("%s, and other files may launch %s, which %s declares", what, kernel, other.place)
     else
       tell("%s, and %s may launch %s by another name: `%s`", what, other.place, kernel, other.text)
@@ -701,7 +704,7 @@ function M.of(problem, genome, seen)
     return list, kept
   end
   if not host or not of_launches then return list, kept end
-  of_names(host, t.kernel, changed or of_launches, tell)
+  of_names(host, t.kernel, changed or of_launches, tell, keep)
   local told, set = #list, block_set(problem, genome)
   if arrays then of_arrays(host, t, ways, arrays, needs, tell) end
   if #list == told then of_host(rows, tell, keep) end
