@@ -312,6 +312,7 @@ int main(int argc, char **argv)
     end
     local files, _, launched = gi.backport.files(gi.kept.of(problem), genome)
     tap.is(("%d %d"):format(launched.done, #launched.left), done .. " " .. left, why)
+    tap.is(#gi.launchneeds.unwritten(problem, genome), left, why .. ": so many are a person's")
     tap.has(left > 0 and gi.launchneeds.place(launched.left[1]) or files[1].text, want, why)
     return table.concat(gi.promises.open(problem, genome), "; ")
   end

@@ -48,6 +48,21 @@ tap.case("a block's size without which the rest is wrong", function()
   tap.is(said "", "", "nor the kernel as it is")
 end)
 
+tap.case("a gene that marks its winner has to bring 5 %", function()
+  local problem = problem_of(MADE)
+  local function cleaned(gain, is_marked)
+    local fields = gi.own.scheme(problem, { is_marked = is_marked })
+    return fields.minimise("block_size_x=32", function(text)
+      return text == "" and 100 or 100 - gain
+    end)
+  end
+  local function always() return true end
+  tap.is(cleaned(3, always), "", "less is left out")
+  tap.is(cleaned(7, always), "block_size_x=32", "more is kept")
+  tap.is(cleaned(3, function() return false end), "block_size_x=32", "no mark, no more than 0")
+  tap.is(cleaned(3), "block_size_x=32", "nor where nobody asks")
+end)
+
 tap.case("a problem that a person wrote", function()
   local problem = problem_of ""
   local farm <close> = gi.farm(problem, { device = "emu", jobs = 1 })

@@ -335,10 +335,19 @@ local function interacting(o)
   end }
 end
 
+-- Says of a gene whether a winner with it alone would be marked, for what it promises or for the
+-- launch that it wants.
+local function marks_of(problem)
+  return function(gene)
+    return #gi.promises.open(problem, gene) > 0 or #gi.launchneeds.unwritten(problem, gene) > 0
+  end
+end
+
 -- The fields of the search that was asked for, its observers first.
 local function with_search(scheme, problem, o)
   local fields = gevo_of(o) or o.scheme == "steady" and gi.own.scheme(problem,
-    { population = o.population, transform_share = o.transform }) or {}
+    { population = o.population, transform_share = o.transform,
+      is_marked = marks_of(problem) }) or {}
   local first = fields.observers or {}
   if o.scheme == "gevo" then first[2] = interacting(o) end
   local observers = table.move(scheme.observers, 1, #scheme.observers, #first + 1, first)

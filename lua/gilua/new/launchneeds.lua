@@ -112,6 +112,33 @@ local function of_settings(problem, farm, case, genome)
   return fault and ("that it is launched with %s, and is wrong without (%s)"):format(words, fault)
 end
 
+-- Is a problem made of somebody's file, whose launches may be another's to write?
+local function is_made(problem)
+  local t = problem.definition.kernel_table and problem.definition.kernel_table.table
+  local of_recorded = problem.definition.recorded and problem.definition.made_from
+  return (t and t.made_from or of_recorded) and not problem.is_ptx
+end
+
+-- Adds what `gilua apply` cannot write; true where the files have launches.
+local function add_unwritten(list, problem, genome)
+  local launched, params = launched_in(problem, genome)
+  for i, one in ipairs(launched and launched.left or {}) do
+    list[i] = ("that a launch is changed which is not understood (%s): %s"):format(
+      M.place(one), M.wanted(problem.parameters, params, launched))
+  end
+  return launched ~= nil and launched.done + #launched.left > 0
+end
+
+--- What `gilua apply` cannot write of a genome's launches.
+---@param problem gilua.problem
+---@param genome string
+---@return string[] sentences
+function M.unwritten(problem, genome)
+  local list = {}
+  if is_made(problem) then add_unwritten(list, problem, genome) end
+  return list
+end
+
 --- What a winner promises of its launches: what `gilua apply` cannot write there, and, where the
 --- files launch nothing, that it has the winner's settings, without which the rest of it is wrong,
 --- with every check on or on a case. Nothing of a problem that a person wrote.
@@ -121,18 +148,9 @@ end
 ---@param genome string
 ---@return string[] sentences
 function M.of(problem, farm, case, genome)
-  local t = problem.definition.kernel_table and problem.definition.kernel_table.table
-  local of_recorded = problem.definition.recorded and problem.definition.made_from
-  if not (t and t.made_from or of_recorded) or problem.is_ptx then return {} end
-  local launched, params = launched_in(problem, genome)
-  if launched and launched.done + #launched.left > 0 then
-    local list = {}
-    for i, one in ipairs(launched.left) do
-      list[i] = ("that a launch is changed which is not understood (%s): %s"):format(
-        M.place(one), M.wanted(problem.parameters, params, launched))
-    end
-    return list
-  end
+  local list = {}
+  if not is_made(problem) or add_unwritten(list, problem, genome) then return list end
+  local t = problem.definition.kernel_table
   return { t and of_settings(problem, farm, case, genome) }
 end
 

@@ -109,13 +109,16 @@ function M.enough(run)
     record.improved and "the best" or "the unmodified kernel", limit.times, limit.by)
 end
 
-local WORTH = 0.05 -- of the time: what a copied statement, which a person has to read, has to bring
+local WORTH = 0.05 -- of the time: what a change that a person has to read has to bring
 
 -- The clean-up of a problem's winners.
-local function cleaning(problem)
+local function cleaning(problem, is_marked)
+  local worths = {}
   local function worth(gene)
-    local known = problem.grammar:genes(gene)
-    return known and known[1] and copied.is(known[1]) and WORTH or 0
+    local known = not worths[gene] and problem.grammar:genes(gene)
+    local is_read = known and known[1] and (copied.is(known[1]) or is_marked and is_marked(gene))
+    worths[gene] = worths[gene] or is_read and WORTH or 0
+    return worths[gene]
   end
   return function(text, score, noise) return minimise.knockout(text, score, noise, worth) end
 end
@@ -127,14 +130,16 @@ local SWEEP = 0.5  -- of the generations, the last ones: steps from the best in 
 --- docs/performance.md. Children one by one (gi.steady), of genes whose kinds have paid so far
 --- (gi.bandit), or with another number in one that they have (gi.retouch); in the last generations
 --- each single step from the best in turn (gi.sweep); until the best is near its limit. Of the best
---- a statement that stands for another, or besides, stays where it brings 5 % (problem/copied.lua).
+--- a statement that stands for another, or besides, stays where it brings 5 % (problem/copied.lua),
+--- and so does a gene for which it would be marked.
 ---@param problem gilua.problem
----@param options? { population?: integer, transform_share?: number } 60; transformations where it
----  is more than 0 (M.TRANSFORM_SHARE)
+---@param options? { population?: integer, transform_share?: number,
+---  is_marked?: fun(gene: string): boolean } 60; transformations where it is more than 0
+---  (M.TRANSFORM_SHARE); is a winner with a gene for a person to read?
 ---@return table fields for gilua.evolve.run, with `observers`, to which others may be added
 function M.scheme(problem, options)
   local o = settings.fill("gilua.own.scheme", options,
-    { population = 60, transform_share = M.TRANSFORM_SHARE })
+    { population = 60, transform_share = M.TRANSFORM_SHARE }, { "is_marked" })
   local genes = M.genes(problem, o.transform_share)
   local kinds = bandit.new(problem, genes)
   local fields = steady.scheme { population = o.population,
@@ -142,7 +147,7 @@ function M.scheme(problem, options)
   fields.genes, fields.init, fields.draw = genes, kinds.init, kinds.draw
   fields.mutate = retouch.new(problem).mutate
   fields.observers, fields.enough = { kinds }, M.enough
-  fields.minimise = cleaning(problem)
+  fields.minimise = cleaning(problem, o.is_marked)
   return fields
 end
 
