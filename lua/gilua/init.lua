@@ -33,7 +33,7 @@ local rooms = {
   { "new", "newproblem reading parts headers slice signature layout assumed launchguess scalaruse "
     .. "scalarguess structguess argumentguess usage precision problemtext offered trial backport "
     .. "checkproblem coverage joined otherdata otherseeds promises textureguess recordedproblem "
-    .. "recordedlimits mangled launchedit launchneeds" },
+    .. "recordedlimits mangled launchedit launchneeds certificate" },
   { "prompt", "prompt inspect mutant errors" },
   { "command", "commands answer runs rundiff improve winner doctor meant watch" },
 }

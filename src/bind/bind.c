@@ -211,7 +211,7 @@ int bind_open(lua_State *L) {
                  {"rng", bind_rng},       {"library", bind_library}, {"system", bind_system},
                  {"wire", bind_wire},     {"image", bind_image},     {"file", bind_file},
                  {"store", bind_store},   {"record", bind_record},   {"ptx", bind_ptx},
-                 {"net", bind_net},       {"llvm", bind_llvm}};
+                 {"net", bind_net},       {"llvm", bind_llvm},       {"exact", bind_exact}};
     lua_newtable(L);
     lua_setfield(L, LUA_REGISTRYINDEX, "gilua.docs");
     lua_newtable(L);

@@ -85,6 +85,7 @@ void bind_net(lua_State *L);
 void bind_ptx(lua_State *L);
 void bind_llvm(lua_State *L);
 void bind_rng(lua_State *L);
+void bind_exact(lua_State *L);
 void bind_library(lua_State *L);
 void bind_store(lua_State *L);
 void bind_record(lua_State *L);

@@ -64,6 +64,9 @@ DeviceBuffer *bind_check_buffer(lua_State *L, int index);
 DeviceTexture *bind_check_texture(lua_State *L, int index);
 DeviceModule *bind_check_module(lua_State *L, int index);
 
+/* exact.c: what a certificate is of, in a launch's table; NULL: none. */
+EmuExact *bind_option_exact(lua_State *L, int index);
+
 /* The bytes of a value for a variable or a kernel's parameter (module.c): of a buffer, texture,
 ** { type, value } or string. `what` begins the message that anything else raises. They are in
 ** `small` or the string's own. */
@@ -102,7 +105,7 @@ typedef struct BindLaunch {
 #define BIND_LAUNCH_FIELDS                                                                         \
     "kernel", "grid", "block", "shared", "args", "budget", "print", "count_uninitialised",         \
         "check_races", "benign_races", "max_faults", "backwards", "keep_variables", "cache",       \
-        "carveout", "cooperative", "timeout_s", "threads", "meets", "fill"
+        "carveout", "cooperative", "exact", "timeout_s", "threads", "meets", "fill"
 
 /* Fills *out from the table at index, whose keys the caller has checked; false: *err says why the
 ** kernel could not be asked for. */

@@ -114,6 +114,7 @@ bool bind_read_launch(lua_State *L, int index, DeviceModule *m, BindLaunch *out,
     l->refuse_benign_races = bind_option_enum(L, index, "benign_races", benign, 0) == 1;
     l->meets = bind_option_bool(L, index, "meets", false);
     l->backwards = bind_option_bool(L, index, "backwards", false);
+    l->exact = bind_option_exact(L, index);
     l->cooperative = bind_option_bool(L, index, "cooperative", false);
     l->threads = (int)bind_option_int(L, index, "threads", 1);
     l->keep_variables = bind_option_bool(L, index, "keep_variables", false);

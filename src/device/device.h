@@ -159,6 +159,7 @@ typedef struct DeviceLaunch {
     bool refuse_benign_races;
     bool meets;
     bool backwards;
+    EmuExact *exact;
     int threads;
     void (*print)(void *user, const char *text, size_t len);
     void *print_user;

@@ -218,6 +218,7 @@ static EmuLaunch in_emu_words(const DeviceLaunch *l) {
                        .meets = l->meets,
                        .backwards = l->backwards,
                        .cooperative = l->cooperative,
+                       .exact = l->exact,
                        .threads = l->threads,
                        .interrupt = l->interrupt,
                        .print = l->print,
@@ -231,6 +232,18 @@ static void set_unwritten(const DeviceLaunch *l) {
     }
 }
 
+/* What the host wrote into variables are inputs. They have their names in common with those of
+** another module. */
+static void describe_variables(DeviceModule *m, EmuExact *x) {
+    for (int i = 0; i < m->n_writes; i++) {
+        const char *name = m->writes[i].name;
+        size_t size;
+        uint64_t address, id = gi_hash(name, strlen(name), EMU_EXACT_PARAMS);
+        uint8_t *data = emu_symbol(module_of(m), name, &size, &address);
+        emu_exact_memory(x, address, data, m->writes[i].n, EMU_EXACT_WORDS, id);
+    }
+}
+
 /* What a launch does not write of a buffer that was filled is unwritten in that launch alone: later
 ** the host may have done so, as it has the array. */
 static bool launch(DeviceModule *m, const DeviceLaunch *l, Measurement *out, gi_err *err) {
@@ -238,6 +251,7 @@ static bool launch(DeviceModule *m, const DeviceLaunch *l, Measurement *out, gi_
     const EmuResult *r = &out->emu; /* in its place: its lists of findings are long to copy */
     begin(m, l);
     set_unwritten(l);
+    if (l->exact) describe_variables(m, l->exact);
     bool ran = emu_launch(module_of(m), &run, &out->emu, err);
     emu_all_written(emu_of(m->device));
     if (!ran) return false;

@@ -386,6 +386,7 @@ typedef struct Frame {
     int call;    /* CallForm index in the caller */
     uint32_t local_base, local_top;
     struct FrameBits *bits; /* undefined.h; NULL: not followed */
+    struct ExactFrame *exact; /* exact.h; NULL: none was asked for yet */
 } Frame;
 
 typedef enum WarpState { WARP_READY, WARP_WAITING, WARP_DONE } WarpState;
@@ -402,6 +403,8 @@ typedef struct WarpStore {
     uint8_t *local; /* word w of lane l at w * 128 + l * 4 */
     size_t local_cap;
     Copies *copies; /* NULL: none was ever asked for */
+    struct Word *exact_local; /* of local memory: word w of lane l at w * 32 + l */
+    size_t exact_local_cap;
 } WarpStore;
 
 typedef struct Quiet {     /* endless.c: turns of a warp in which nobody changed memory */

@@ -338,6 +338,47 @@ typedef enum EmuRaces { EMU_RACES_NONE, EMU_RACES_SHARED, EMU_RACES_GLOBAL } Emu
 /* Warp instructions of a launch that names no budget: about a minute's. */
 #define EMU_BUDGET ((uint64_t)1 << 32)
 
+/* --- certificates (docs/certificate.md) --- */
+
+/* What a kernel means over the reals: which real numbers its answers are for random inputs. */
+typedef struct Exact EmuExact;
+
+typedef enum EmuExactType { /* of the inputs in a piece of memory, or of the answers */
+    EMU_EXACT_RAW,    /* no inputs */
+    EMU_EXACT_F32,
+    EMU_EXACT_F64,
+    EMU_EXACT_HALVES, /* floats of 16 bits: not supported */
+    EMU_EXACT_WORDS   /* integers, or whatever the kernel takes them for */
+} EmuExactType;
+
+enum { EMU_EXACT_PARAMS = 1 }; /* the id of the kernel's parameters; other memory has others */
+
+/* Two of one seed can be compared. */
+EmuExact *emu_exact_new(uint64_t seed);
+void emu_exact_free(EmuExact *x);
+/* Says what is in memory before the first launch. data: where the host has it, or NULL. id: equal
+** in two kernels for the same input. */
+void emu_exact_memory(EmuExact *x, uint64_t address, const void *data, size_t size_bytes,
+                      EmuExactType type, uint64_t id);
+/* Takes answers, as the launches left them; data: what the host has there. */
+void emu_exact_take(EmuExact *x, uint64_t address, const void *data, size_t size_bytes,
+                    EmuExactType type);
+
+typedef enum EmuExactSide { EMU_EXACT_BOTH, EMU_EXACT_FIRST, EMU_EXACT_SECOND } EmuExactSide;
+
+typedef struct EmuCertificate {
+    bool certified;
+    uint64_t facts;       /* different comparisons and conversions of floats, the same in both */
+    uint64_t comparisons; /* how often the first kernel made them */
+    double degree_bits;   /* a wrong certificate has a chance of 2^-degree_bits at most */
+    EmuExactSide side;    /* why not: of which kernel */
+    int line;             /* of its source; 0: none */
+    char why[240];
+} EmuCertificate;
+/* Were the answers of both the same real numbers, decided by the same comparisons? False: why not
+** is in *out. */
+bool emu_exact_compare(const EmuExact *a, const EmuExact *b, EmuCertificate *out);
+
 typedef struct EmuLaunch {
     const char *kernel;
     unsigned grid[3], block[3];
@@ -363,6 +404,7 @@ typedef struct EmuLaunch {
                                   first, and so run the warps of each, and the lanes that meet at
                                   one place: on a GPU any order is possible */
     uint32_t shuffle;          /* not 0: they do so in yet another order, of that number */
+    EmuExact *exact;           /* NULL, or what the launch adds to; it asks for no undefined values */
     int threads;               /* cores that may run blocks side by side; 0, 1: one. Every answer,
                                   fault and tick is the same */
     const volatile int *interrupt; /* polled now and then; may be NULL */

@@ -4,6 +4,7 @@
 #include "emu/exec/nested.h"
 #include "emu/exec/tex.h"
 #include "emu/check/undefined.h"
+#include "emu/exact/exact.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -300,7 +301,7 @@ void launch_grid(Machine *m) {
     if (m->result->occupancy > 1) m->result->occupancy = 1;
     if (machine_open(m)) {
         m->shadow = shadow_new(m);
-        m->follows = m->shadow && m->launch->count_uninitialised;
+        m->follows = m->shadow && m->launch->count_uninitialised && !m->launch->exact;
         note_constant_textures(m->emu);
         cost_begin(m, resident, spilled);
         turns_run(m);
@@ -355,9 +356,11 @@ bool emu_launch(EmuModule *mod, const EmuLaunch *launch, EmuResult *out, gi_err 
     uint64_t budget = launch->budget ? launch->budget : EMU_BUDGET;
     m.budget = budget < (uint64_t)1 << 62 ? (int64_t)budget : (int64_t)1 << 62;
     origins_begin(&m);
+    if (launch->exact) exact_begin(launch->exact, &m);
     for (int i = 0; i < mod->emu->n_list; i++) alloc_unused(&mod->emu->alloc[mod->emu->list[i]]);
     launch_grid(&m);
     nested_finish(&m);
+    if (launch->exact) exact_end(launch->exact, out);
     origins_end(&m);
     out->heap_objects = m.emu->heap_objects;
     out->heap_bytes = m.emu->heap_bytes;

@@ -170,7 +170,8 @@ static uint64_t used_so_far(const Machine *m) {
 }
 
 bool threads_worth(Machine *m, uint64_t next, uint64_t blocks) {
-    if (m->launch->threads < 2 || next == 0 || next >= blocks || m->ended) return false;
+    if (m->launch->threads < 2 || m->launch->exact || next == 0 || next >= blocks || m->ended)
+        return false;
     if (m->team == NULL) {
         double left = (double)used_so_far(m) / (double)next * (double)(blocks - next);
         if (left < WORTH && m->emu->batch == 0) return false;

@@ -439,6 +439,39 @@ end
 ---  uninitialised_reads, warnings, meets (of the unmodified kernel) } and a comparison's fields
 ---@return string? message why it cannot be run at all
 function Farm:examine(genome, cases)
+  return self:both(genome, cases)
+end
+
+--- The same over the reals: are a genome and the unmodified kernel equal there (docs/certificate.md)?
+---@param genome string
+---@param cases table[]
+---@param how { seed: integer, kernel?: table } kernel: of Farm:checked_kernel, in the genome's place
+---@return table[]? list, for each case one of { why }; { lost = { status, message, kernel? } };
+---  { name, certificate (of exact:compare), kernel }: which it fails with: 1 the unmodified one
+---@return string? message why it cannot be run at all
+function Farm:certify(genome, cases, how)
+  return self:both(genome, cases, { op = "certify", seed = how.seed, kernel = how.kernel })
+end
+
+--- A genome's PTX for checked runs, for a farm of another problem.
+---@param genome string
+---@return { code: string, values: table, guarded: boolean }? kernel
+---@return string? message
+function Farm:checked_kernel(genome)
+  local verdict, plan = self:check({ genome })[1], nil
+  if verdict.status == "compile_error" then return nil, verdict.message end
+  self:guarded(function()
+    plan = self.funnel:plan(genome)
+    plan.check = true
+    self.funnel:begin { plan }
+    self.funnel:has_code(plan, plan.checked, "ptx")
+    self.crew:drain()
+  end)
+  return self.funnel:checked_kernel(plan)
+end
+
+-- Has workers do `op` of Funnel:examine with a genome and the unmodified kernel on each case.
+function Farm:both(genome, cases, op)
   local asked, found, plans = {}, {}, {}
   local verdict = self:check({ genome })[1]
   if verdict.status == "compile_error" then return nil, verdict.message end
@@ -452,7 +485,7 @@ function Farm:examine(genome, cases)
       for _, plan in ipairs(plans) do self.funnel:has_code(plan, plan.checked, "ptx") end
       self.crew:drain()
       for i, case in ipairs(cases) do
-        if not found[i] then asked[i] = self.funnel:examine(plans, case) end
+        if not found[i] then asked[i] = self.funnel:examine(plans, case, op) end
       end
       self.crew:drain()
       for i, result in ipairs(asked) do found[i] = found[i] or result() end

@@ -320,6 +320,42 @@ function M:check(code, values, budget, guarded, loop_limit, plain, meets)
            meets = m.status == "ok" and m.meets or nil }
 end
 
+-- Tells what the case's memory holds before a launch: inputs, or what nobody has written yet.
+local function describe(self, exact)
+  local fresh, hidden = {}, {}
+  for array in pairs(self.scratch) do fresh[array] = true end
+  for _, o in ipairs(outputs(self.case)) do
+    fresh[o.output], hidden[o.expected or false] = not o.initial, true
+  end
+  for array, buffer in pairs(self.buffers) do
+    if not hidden[array] then exact:memory(buffer, not fresh[array]) end
+  end
+end
+
+--- Runs a kernel over the reals (docs/certificate.md), races checked.
+---@param kernel { code: string, values: table }
+---@param how { seed: integer, budget: integer, backwards?: boolean }
+---@return userdata? exact what compares with another of the seed
+---@return string? why there is none
+---@return string? status
+function M:exactly(kernel, how)
+  local module, none = self:module { code = kernel.code }
+  if not module then return nil, none.message, none.status end
+  local ready, launch = attempt(self.prepare, self, module, { values = kernel.values })
+  if not ready then return nil, tostring(launch), "launch_error" end
+  local exact = core.exact.new(how.seed)
+  describe(self, exact)
+  launch.exact, launch.budget, launch.backwards = exact, how.budget, how.backwards
+  launch.check_races, launch.benign_races = "global", self.problem.benign_races
+  local m = self:launched(module, launch)
+  for _, o in ipairs(m.status == "ok" and outputs(self.case) or {}) do
+    exact:take(self:buffer(o.output))
+  end
+  module:close()
+  if m.status ~= "ok" then return nil, m.message, m.status end
+  return exact
+end
+
 --- The checked run of the unmodified kernel. Where the problem says nothing of its loops it gets a
 --- tenth of what mutants may, and more where it needs more; loop_limit of the verdict is what
 --- mutants may.

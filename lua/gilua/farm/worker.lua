@@ -406,6 +406,39 @@ function operations.examine(m)
   return found
 end
 
+local ORDERS = { false, true } -- of threads: from the first on, from the last
+
+--- Two kernels on a case over the reals: `certificate` says whether they are equal, else `why` there
+--- is no such case.
+function operations.certify(m)
+  local start = core.system.seconds()
+  local problem = problem_at(m.problem)
+  local case, why = other_case(problem, m.case)
+  if not case then return { why = why, seconds = core.system.seconds() - start } end
+  local judge, first, found = replayer.runner(problem, device_called "emu"), nil, { name = case.name }
+  judge:use(case)
+  local budget = m.case.checked_budget or m.case.budget or 0
+  for i = 1, #m.kernels * #ORDERS do
+    local which = 1 + (i - 1) // #ORDERS
+    local exact, no, status = judge:exactly(m.kernels[which],
+      { seed = m.seed, budget = budget, backwards = ORDERS[1 + (i - 1) % #ORDERS] })
+    if not exact then
+      found.lost = { kernel = which, message = no, status = status }
+      break
+    end
+    found.certificate = first and first:compare(exact)
+    if first then exact:close() else first = exact end
+    if found.certificate and not found.certificate.certified then
+      found.kernel = which
+      break
+    end
+  end
+  if first then first:close() end
+  judge:use(nil)
+  found.seconds = core.system.seconds() - start
+  return found
+end
+
 --- The runner of the case that a message speaks of.
 local function runner_of(m, share)
   local here = whole and whole.dir == m.problem and whole.device == m.device

@@ -2,6 +2,7 @@
 #include "emu/exec/atoms.h"
 #include "emu/decode/decode.h"
 #include "emu/check/undefined.h"
+#include "emu/exact/exact.h"
 #include "emu/exec/lanes.h"
 #include "emu/exec/num.h"
 
@@ -504,6 +505,7 @@ bool atom_by_lanes(Machine *m, Warp *w, const Ins *in) {
         if (!mem_look_at(&a, p, &now)) return false;
         memcpy(p, &now, f.size);
         if (m->follows) undefined_atomic(m, w, in, i, at[i]);
+        if (m->launch->exact) exact_atomic(m, w, in, i, at[i], old);
         if (now != old) w->moved = true;
         w->beyond |= !shared && f.is_read;
         seen = (seen ^ at[i] ^ old) * 0xd6e8feb86659fd93u;

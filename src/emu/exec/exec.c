@@ -14,6 +14,7 @@
 #include "emu/cost/lines.h"
 #include "emu/decode/ops.h"
 #include "emu/check/undefined.h"
+#include "emu/exact/exact.h"
 
 #ifndef EMU_VARIANT
 #define EMU_VARIANT exec_base
@@ -198,15 +199,15 @@ Stop EMU_VARIANT(Machine *m, Warp *w) {
         EMU_OPS(OP)
 #undef OP
     };
-    const void *const *const go = m->follows ? follow : label;
+    const void *const *const go = m->follows || m->launch->exact ? follow : label;
     const Ins *code, *in;
     uint8_t *file;
     bool full;
 
     RESUME;
 
-L_FOLLOW: { /* undefined values, before each instruction */
-    int op = undefined_step(m, w, in);
+L_FOLLOW: { /* undefined values, or numbers over the reals, before each instruction */
+    int op = m->follows ? undefined_step(m, w, in) : exact_step(m, w, in);
     if (op != STEP_DONE) goto *label[op];
     if (m->ended) return STOP_FAULT;
     NEXT;

@@ -9,6 +9,7 @@
 #include "emu/exec/lanes.h"
 #include "emu/exec/rows.h"
 #include "emu/check/undefined.h"
+#include "emu/exact/exact.h"
 
 #include <string.h>
 
@@ -17,6 +18,7 @@ typedef struct Meet { /* lanes that are there together, and what each of them br
     uint64_t value[LANES];
     uint64_t undefined[LANES]; /* … where that is followed: the bits */
     uint32_t origin[LANES];
+    Word number[LANES]; /* … of a launch with an Exact */
 } Meet;
 
 static void bring(const Frame *frame, const SyncForm *f, uint32_t lanes, Meet *meet) {
@@ -29,6 +31,7 @@ static void bring(const Frame *frame, const SyncForm *f, uint32_t lanes, Meet *m
         if (!(lanes >> i & 1)) continue;
         meet->value[i] = f->width == 'q' ? wide[i] : f->width == 'w' ? word[i] : *word >> i & 1;
         meet->origin[i] = ORIGIN_NONE;
+        if (frame->exact && f->width == 'w') meet->number[i] = exact_get(frame, f->value, i, false);
         if (frame->bits) meet->undefined[i] = undefined_row(frame, f->value, i, &meet->origin[i]);
     }
 }
@@ -100,6 +103,11 @@ static void take_all(const Warp *w, const SyncForm *f, const Meet *meet, uint32_
     take_bits(w, f->p, lane, UINT64_MAX, origin);
 }
 
+static void take_number(const Warp *w, const SyncForm *f, uint32_t lane, const Word *word) {
+    exact_put(&w->s.frame[w->frame], f->d, (int)lane, false, word);
+    exact_forget_test(&w->s.frame[w->frame], f->p, (int)lane);
+}
+
 static void take_shfl(Machine *m, Warp *w, const Ins *in, const SyncForm *f, const Meet *meet) {
     uint32_t valid = 0;
     FOR_ACTIVE(w, i) {
@@ -110,6 +118,7 @@ static void take_shfl(Machine *m, Warp *w, const Ins *in, const SyncForm *f, con
         LANE(U32, w, f->d, i) = (uint32_t)meet->value[is_there ? j : i];
         if (m->follows) take_bits(w, f->d, i, meet->undefined[j], is_there ? meet->origin[j] : 0);
         if (m->follows) take_bits(w, f->p, i, 0, ORIGIN_NONE);
+        if (m->launch->exact) take_number(w, f, i, &meet->number[is_there ? j : i]);
         if (!is_there) note_source(m, w, in, f, i, j);
         valid |= (uint32_t)is_valid << i;
     }
@@ -198,6 +207,8 @@ static void take(Machine *m, Warp *w, const Ins *in, const SyncForm *f, const Me
     kinds[f->kind](m, w, in, f, meet);
     if (m->follows && f->kind != SYNC_SHFL && f->kind != SYNC_BARRIER)
         FOR_ACTIVE(w, i) take_all(w, f, meet, i);
+    if (m->launch->exact && f->kind != SYNC_SHFL && f->kind != SYNC_BARRIER)
+        exact_settle(w, &w->s.frame[w->frame], f->d, f->p);
 }
 
 /* --- who is there --- */
@@ -234,7 +245,7 @@ static Stop foreign_mask(Machine *m, Warp *w, const Ins *in, const SyncForm *f) 
 static bool is_whole(const Machine *m, const Warp *w, const SyncForm *f) {
     const U32 *mask = (const U32 *)(const void *)row_at(w, f->mask);
     return (w->active & w->live) == FULL_MASK && !m->emu->plain && !m->follows &&
-           (!f->has_mask || row_is(mask, FULL_MASK));
+           !m->launch->exact && (!f->has_mask || row_is(mask, FULL_MASK));
 }
 
 static void vote_whole(const Warp *w, const SyncForm *f) {

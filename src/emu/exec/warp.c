@@ -23,6 +23,7 @@
 #include "emu/core.h"
 #include "emu/decode/ops.h"
 #include "emu/check/undefined.h"
+#include "emu/exact/exact.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -410,6 +411,7 @@ static bool fill_local(Machine *m, Warp *w, uint32_t base, uint32_t top) {
         for (U32 *row = (U32 *)(void *)(w->s.local + old); old < rows; old += ROW32, row += LANES)
             for (uint32_t k = w->active; k; k &= k - 1) row[__builtin_ctz(k)] = 0xffffffff;
     if (m->shadow) shadow_local_frame(m, w, base, top);
+    if (m->launch->exact) exact_local(w, base, top);
     return true;
 }
 
@@ -430,6 +432,7 @@ static bool open_frame(Machine *m, Warp *w, Frame *f, Code *code) {
         memset(f->file + code->clear[i].offset, 0xff, code->clear[i].bytes);
     fill_pool(m, w, f);
     if (m->follows) undefined_open(m, f);
+    if (m->launch->exact) exact_open(m, f);
     return open_local(m, w, f);
 }
 
@@ -492,7 +495,9 @@ void warp_store_free(WarpStore *s) {
         free(s->frame[i].file);
         free(s->frame[i].params);
         undefined_free(&s->frame[i]);
+        exact_close(&s->frame[i]);
     }
+    exact_close_local(s);
     free(s->frame);
     free(s->path);
     free(s->local);
@@ -514,6 +519,7 @@ static void copy_params(uint32_t mask, const Frame *from, const uint32_t *from_a
                         const Frame *to, const uint32_t *to_at, const uint32_t *size, int n) {
     if (n == 0) return; /* there may be no areas */
     if (to->bits) undefined_pass(mask, from, from_at, to, to_at, size, n);
+    if (to->exact) exact_pass(mask, from, from_at, to, to_at, size, n);
     for (; mask; mask &= mask - 1) {
         size_t i = (size_t)__builtin_ctz(mask);
         const uint8_t *source = from->params + i * from->code->param_bytes;

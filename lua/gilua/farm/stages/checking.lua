@@ -166,17 +166,20 @@ function Funnel:checked_kernel(plan)
            guarded = plan.checked ~= plan.text }
 end
 
---- Begins checked runs of kernels, their answers compared, on a case of other data. The plans are
---- compiled, and the first is the unmodified kernel's.
+--- Begins checked runs of kernels, their answers compared, on a case of other data; or (op) what
+--- else a worker does with both. The plans are compiled, and the first is the unmodified kernel's.
+---@param op? { op: string, seed?: integer, kernel?: table } kernel: in place of the second plan
 ---@return fun(): table? what came of it, once the crew was served; nil: it is to be asked again
-function Funnel:examine(plans, case)
+function Funnel:examine(plans, case, op)
   local found
   self.crew:post {
     kind = "check", role = "host", limit_s = self.options.timeout_s,
     message = function()
       local kernels = {}
       for i, plan in ipairs(plans) do kernels[i] = self:checked_kernel(plan) end
-      return { op = "examine", problem = self.problem.dir, case = case, kernels = kernels,
+      if op then kernels[2] = op.kernel or kernels[2] end
+      return { op = op and op.op or "examine", seed = op and op.seed, problem = self.problem.dir,
+               case = case, kernels = kernels,
                factor = limits.RUN_FACTOR, least = self:least_budget(plans[1]) }
     end,
     missing = function(hash) self.compiled:miss(hash) end,

@@ -1,0 +1,165 @@
+--- certificate: are a winner and the kernel as it is equal over the reals (docs/certificate.md)?
+--
+-- Both run on the virtual GPU with random elements of a field in the inputs' place, in two orders of
+-- their threads, on cases of several sizes. What is equal there is equal for all real inputs for
+-- which the floats compare as they do here. So a winner that is certified needs no tolerance.
+
+local genome = require "gilua.search.genome"
+local json = require "gilua.base.json"
+local otherdata = require "gilua.new.otherdata"
+local settings = require "gilua.base.settings"
+
+local M = {}
+
+local FAST = "--use_fast_math"
+local MOST_TIMES = 8 -- the small case's instructions that a case may take
+
+---@class Certificate
+---@field certified boolean
+---@field comparisons? integer different comparisons and conversions of floats, alike in both
+---@field data_sets? integer
+---@field degree_bits? number it is wrong with a chance of 2^-degree_bits at most
+---@field why? string
+---@field line? integer of the source
+---@field kernel? string "the kernel as it is" or "the winner": whose line it is
+---@field data? string where it was found
+
+-- A problem whose kernels are compiled with functions in place of code that takes floats apart:
+-- expf is then 2^(x log2 e). Over the reals that is the same.
+local function with_functions(problem)
+  return setmetatable({
+    compile_options = function(_, values)
+      local options, target = problem:compile_options(values)
+      local list = table.move(options, 1, #options, 1, {})
+      for _, option in ipairs(options) do
+        if option:find "use_fast_math" then return list, target end
+      end
+      list[#list + 1] = FAST
+      return list, target
+    end,
+  }, { __index = problem })
+end
+
+-- Genes below the source name places of PTX as it is compiled usually.
+local function is_of_source(problem, text)
+  local _, below, of_llvm = genome.parts(text)
+  return not problem.is_ptx and below == "" and of_llvm == "" and not text:find "compiler=llvm"
+end
+
+--- The cases that a certificate is tried on: the small one, others of its sizes, no special data.
+---@param problem gilua.problem
+---@param text string genome
+---@param seed integer
+---@param budget? integer
+---@return { data: string, spec: table }[]
+function M.cases(problem, text, seed, budget)
+  local list = { { data = "the small case", spec = problem.checked_case } }
+  if not problem.definition.kernel_table then return list end
+  for _, case in ipairs(otherdata.cases(problem, text, { seed = seed, budget = budget })) do
+    if not case.spec.family then list[#list + 1] = case end
+  end
+  return list
+end
+
+local WHOSE = { "the kernel as it is", "the winner" }
+
+local function refused(why, more)
+  local c = { certified = false, why = why }
+  for key, value in pairs(more or {}) do c[key] = value end
+  return c
+end
+
+-- What a case says against a certificate; nil where it says nothing: the kernel as it is does not
+-- run there.
+local function objection(case, found)
+  local lost, c = found.lost, found.certificate
+  if found.why or lost and lost.kernel == 1 then return nil end
+  if lost then return refused(lost.message or lost.status, { data = case.data }) end
+  if c.certified then return nil end
+  local side = c.side == "first" and 1 or found.kernel
+  local line = c.side ~= "both" and c.line or nil
+  return refused(c.why, { data = case.data, line = line, kernel = WHOSE[side] })
+end
+
+local function is_certified(found)
+  return found.certificate and found.certificate.certified
+end
+
+-- One certificate of those of all cases.
+local function together(cases, list)
+  local all = { certified = true, comparisons = 0, data_sets = 0, degree_bits = math.huge }
+  for i, found in ipairs(list) do
+    local no = objection(cases[i], found)
+    if no then return no end
+    if is_certified(found) then
+      all.data_sets = all.data_sets + 1
+      all.comparisons = all.comparisons + found.certificate.comparisons
+      all.degree_bits = math.min(all.degree_bits, found.certificate.degree_bits)
+    end
+  end
+  if all.data_sets > 0 then return all end
+  local first = list[1]
+  return refused(("the kernel as it is does not run on any case: %s"):format(
+    first.why or first.lost and first.lost.message or "no reason is known"))
+end
+
+-- The other problem's kernel for checked runs, where there is another problem.
+local function other_kernel(o, fast)
+  if not o.other then return nil end
+  local farm <close> = require("gilua").farm(fast and with_functions(o.other) or o.other,
+    { device = "emu", jobs = o.jobs })
+  return farm:checked_kernel(o.genome)
+end
+
+--- Certifies a genome, or another problem's kernel, equal to the unmodified kernel of a problem.
+---@param o { problem: gilua.problem, genome?: string, other?: gilua.problem, cases?: table[],
+---  seed?: integer, jobs?: integer } other: with the same arguments; its genome is meant then
+---@return Certificate
+function M.of(o)
+  o = settings.fill("gilua.certificate.of", o, { genome = "", seed = 1 },
+    { "problem", "other", "cases", "jobs" })
+  if o.problem.definition.recorded then
+    return refused "recorded programs are not certified, single kernels are"
+  end
+  local fast = is_of_source(o.other or o.problem, o.genome)
+  local kernel, why = other_kernel(o, fast)
+  if why then return refused(why) end
+  local farm <close> = require("gilua").farm(fast and with_functions(o.problem) or o.problem,
+    { device = "emu", jobs = o.jobs })
+  local text = kernel and "" or o.genome
+  local base = farm:check({ "" })[1]
+  local cases = o.cases or M.cases(o.problem, text, o.seed,
+    base.instructions and base.instructions * MOST_TIMES)
+  local specs = {}
+  for i, case in ipairs(cases) do specs[i] = case.spec end
+  local list, no = farm:certify(text, specs, { seed = o.seed, kernel = kernel })
+  return list and together(cases, list) or refused(no)
+end
+
+local function counted(n, what)
+  return ("%d %s%s"):format(n, what, n == 1 and "" or "s")
+end
+
+--- A certificate in a sentence.
+---@param c Certificate
+---@return string
+function M.sentence(c)
+  if c.certified then
+    return ("certified equal over the reals (%s alike, %s)"):format(
+      counted(c.comparisons, "comparison"), counted(c.data_sets, "data set"))
+  end
+  local where = c.line and ("line %d of %s: "):format(c.line, c.kernel) or ""
+  return ("not certified: %s%s"):format(where, c.why)
+end
+
+--- A certificate for JSON.
+---@param c? Certificate
+---@return table?
+function M.value(c)
+  if not c then return nil end
+  return json.object { { "certified", c.certified }, { "comparisons", c.comparisons },
+    { "data_sets", c.data_sets }, { "degree_bits", c.degree_bits }, { "why", c.why },
+    { "line", c.line }, { "kernel", c.kernel }, { "data", c.data } }
+end
+
+return M
