@@ -283,11 +283,20 @@ tap.case("what one that goes along tells another", function()
   }
 ]]), "comes to the same, however it is shared out", "is promised")
   tap.is(promise(LOOP .. DOWN .. STORE), nil, "a sum alone is none")
-  tap.is(promise([[
+  local PLACE = [[
   int at = -1;
   for (int c = lane; c < n; c += 32)
     if (a[c] > sum || at < 0) { sum = a[c]; at = c; }
-]] .. DOWN:gsub("sum %+= (.-);", "at = max(at, %1);")), nil, "nor the greatest, and where it is")
+  for (int d = 16; d > 0; d /= 2) {
+    float other = __shfl_xor_sync(~0u, sum, d);
+    int its = __shfl_xor_sync(~0u, at, d);
+    if (other > sum || other == sum && its < at) { sum = other; at = its; }
+  }
+  if (lane == 0) out[row] = at;
+]]
+  tap.is(promise(PLACE), nil, "nor the greatest, and where it is first")
+  tap.has(promise(PLACE:gsub(" || other == sum && its < at", "")),
+    "it does not matter which counts", "of equals any is promised")
   refused("an update in memory", "subwarp", source(WHO .. [[
   for (int c = lane; c < n; c += 32) { sum += a[c]; atomicAdd(&out[c], sum); }
 ]]), 4, { "8" }, "line 7 stores 'sum'")

@@ -146,6 +146,7 @@ end
 local function given(places, fn, call, s, value)
   if s.tree then places.exchanges[s.tree.first] = true end
   places:sum(fn, value, call.first, lane_parts.use(fn, s, call))
+  places.settles_ties = places.settles_ties or lane_parts.settles_ties(fn, s, call)
 end
 
 local function shuffle(places, fn, call, s, loops, seen)

@@ -104,16 +104,26 @@ local function stored_in(trees, name)
   return at
 end
 
--- Is a token one of a condition that says whether a variable is written: if (x > best) best = x?
-local function is_condition_of(s, token, writes)
-  local is_it = false
+-- The `if` of whose condition a token is, and which says whether a variable is written:
+-- if (x > best) best = x; nil of another token.
+local function choice_of(s, token, writes)
+  local choice
   statement.walk(s, function(child)
     local asks = child.kind == "if" and is_in({ child.condition }, token)
     for _, node in ipairs(asks and writes or {}) do
-      is_it = is_it or is_in({ child.body }, node.first)
+      if is_in({ child.body }, node.first) then choice = choice or child end
     end
   end)
-  return is_it
+  return choice
+end
+
+-- Does a choice give another variable that goes along a value, too: where the greatest is?
+local function is_of_two(fn, s, choice, name)
+  for other, nodes in pairs(writes_in(trees_in(choice.body))) do
+    local d = fn:declaration(other, nodes[1].first)
+    if other ~= name and d and d.scope_first < s.first then return true end
+  end
+  return false
 end
 
 local function check_loop(places, fn, s, own)
@@ -133,8 +143,10 @@ local function check_loop(places, fn, s, own)
       local at = stored_in(trees, name)
       if at then places:stop(at, "stores '%s', which has what a lane did before", name) end
       for _, token in ipairs(mentions) do
-        local is_own = is_in(nodes, token) or is_condition_of(s, token, nodes)
+        local choice = choice_of(s, token, nodes)
+        local is_own = is_in(nodes, token) or choice
         places.promise = places.promise or not is_own and PROMISE or nil
+        places.has_pairs = places.has_pairs or choice and is_of_two(fn, s, choice, name)
       end
     end
   end

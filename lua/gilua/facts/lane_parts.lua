@@ -17,6 +17,7 @@ local statement = require "gilua.source.statement"
 local M = {}
 
 local MOST_SUMS = 1000
+local TIES = "of a row's equal values it does not matter which counts"
 local ADDS = settings.set "+= -= *= /= ^= + - * / ^"
 local PICKS = settings.set "max min umax umin llmax llmin fmax fmin fmaxf fminf std::max std::min"
 
@@ -40,19 +41,23 @@ local function joined(kernel, tree, is_it)
   return found
 end
 
+-- The variable that what a call hands to a lane is given to; nil where there is none.
+local function given_to(s, call)
+  for _, d in ipairs(s.declared or {}) do
+    if d.init and row_teams.uncast(d.init) == call then return d.name end
+  end
+  local is_assigned = s.tree and s.tree.kind == "assign" and s.tree.op == "="
+    and s.tree.a.kind == "name" and row_teams.uncast(s.tree.b) == call
+  return is_assigned and s.tree.a.text or nil
+end
+
 --- What becomes of what a call in a statement hands to a lane: see above, or "pick".
 ---@param fn table
 ---@param s table
 ---@param call table
 ---@return string
 function M.use(fn, s, call)
-  local name, found
-  for _, d in ipairs(s.declared or {}) do
-    if d.init and row_teams.uncast(d.init) == call then name = d.name end
-  end
-  local is_assigned = s.tree and s.tree.kind == "assign" and s.tree.op == "="
-    and s.tree.a.kind == "name" and row_teams.uncast(s.tree.b) == call
-  name = name or is_assigned and s.tree.a.text
+  local name, found = given_to(s, call), nil
   local function is_it(node) return node == call or node.kind == "name" and node.text == name end
   for _, other in ipairs(name and fn.statements or { s }) do
     for _, tree in ipairs(statement.trees(other)) do
@@ -61,6 +66,24 @@ function M.use(fn, s, call)
     end
   end
   return found or "pick"
+end
+
+--- Do lanes choose between what a call hands them and their own by a condition that says which of
+--- equals counts: `o < best || o == best && p < at`?
+---@param fn table
+---@param s table the call's statement
+---@param call table
+function M.settles_ties(fn, s, call)
+  local name, found = given_to(s, call), false
+  for _, choice in ipairs(name and fn.statements or {}) do
+    local asks, has_equal = false, false
+    expression.walk(choice.kind == "if" and choice.condition or nil, function(node)
+      asks = asks or node.kind == "name" and node.text == name
+      has_equal = has_equal or node.kind == "binary" and node.op == "=="
+    end)
+    found = found or asks and has_equal
+  end
+  return found
 end
 
 -- Does one lane alone come to a token?
@@ -218,6 +241,7 @@ function M.check(places)
     check_sum(places, places.sums[i])
     i = i + 1
   end
+  if places.has_pairs and not places.settles_ties then places.promise = places.promise or TIES end
 end
 
 return M

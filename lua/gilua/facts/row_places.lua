@@ -52,6 +52,8 @@ local OF_ANY_TILE = settings.set "size num_threads sync any all"
 ---@field one_lane table<table, true> conditions that hold for one lane
 ---@field exchanges table<integer, true> tokens where a lane is given what another one has
 ---@field sums { fn: table, value: table, first: integer, use: string }[] what lanes add up, where
+---@field has_pairs? boolean lanes keep the greatest and where it is, or the like
+---@field settles_ties? boolean and say which of equals counts
 ---@field promise? string what cannot be known of that
 
 -- ---- places -------------------------------------------------------------------------------------
