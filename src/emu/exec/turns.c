@@ -286,6 +286,7 @@ static bool begin_block(Machine *m, uint64_t index) {
         b->warp[i].patience = b->warp[i].scanned = 0;
         b->warp[i].beyond = b->warp[i].fenced = b->warp[i].looked = false;
         b->warp[i].quiet = (Quiet){0};
+        if (b->warp[i].saw) memset(b->warp[i].seen, 0, sizeof b->warp[i].seen);
         b->warp[i].saw = false;
         b->warp[i].live = b->warp[i].exist;
     }
