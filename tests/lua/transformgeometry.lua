@@ -10,7 +10,8 @@ local launch = require "gilua.transform.launch"
 local rewritten = require "rewritten"
 local tap = require "tap"
 local transform = require "gilua.transform.transform"
-local merge, merge_threads = table.unpack((require "gilua.transform.merge"))
+
+local merge, merge_threads = transform.find "merge", transform.find "merge_threads"
 
 local BLOCK = 64
 

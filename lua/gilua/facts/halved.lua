@@ -78,19 +78,17 @@ local function combination(tree, k, thread)
   end
 end
 
-local function listed(s) return s.kind == "block" and s.body or { s } end
-
 --- Returns what a loop puts together in a shared array: { k, thread (a tree), how = { op or call },
 --- array, type, bound (of one that counts up), condition }; nil and why it does not.
 ---@param loop table of gilua.facts.loop
 ---@return table?
 ---@return string? why
 function M.sum(loop)
-  local fn, s, body = loop.fn, loop.statement, listed(loop.statement.body)
+  local fn, s, body = loop.fn, loop.statement, statement.listed(loop.statement.body)
   local why = "it is no tree of a sum in shared memory"
   local asks = s.kind == "for" and #body == 2 and body[1].kind == "if" and not body[1].otherwise
     and statement.is_barrier(body[2]) and body[1]
-  local inner = asks and listed(asks.body) or {}
+  local inner = asks and statement.listed(asks.body) or {}
   if #inner ~= 1 or inner[1].kind ~= "expression" then return nil, why end
   local k, thread, bound = steered(s, asks.condition)
   local how, array = nil, nil
@@ -147,7 +145,7 @@ function M.is_all(loop, sum)
       while around.body[i] ~= at do i = i + 1 end
       use = use_in(loop.fn, around.body, i + 1, sum)
     end
-    if around.loop then use = use or use_in(loop.fn, listed(around.body), 1, sum) end
+    if around.loop then use = use or use_in(loop.fn, statement.listed(around.body), 1, sum) end
     at = around
   end
   if use ~= "reads" then return true end
@@ -188,7 +186,7 @@ end
 ---@return table?
 ---@return string? why
 function M.any(loop)
-  local fn, s, body, thread = loop.fn, loop.statement, listed(loop.statement.body), nil
+  local fn, s, body, thread = loop.fn, loop.statement, statement.listed(loop.statement.body), nil
   local k = s.kind == "for" and counts_down(s)
   local fits = k and statement.is_barrier(body[#body]) and not loop.inside.opaque
     and not loop.breaks and not loop.leaves and not loop.conditional

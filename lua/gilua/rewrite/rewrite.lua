@@ -313,8 +313,8 @@ function M.of(record)
   local t = { name = record.name, doc = record.doc, record = record, judged = record.judged,
     promise = record.promise, first = record.launch ~= nil or record.first == true,
     before = record.before }
-  t.counts = math.tointeger(tonumber((record.launch or ""):match "/%$(%d)$"))
-  t.times = t.counts ~= nil
+  local counts = math.tointeger(tonumber((record.launch or ""):match "/%$(%d)$"))
+  t.counts, t.times = record.counts or counts, record.times or counts ~= nil
   function t.find(kernel) return found(record, kernel) end
   function t.make(kernel, line, args)
     local is_all = record.all and #args == 1 and args[1] == "all"

@@ -50,6 +50,17 @@ local function kernels(kernel)
   return functions(kernel, function(fn) return fn.is_entry end)
 end
 
+-- Kernels, one place for each side of a block.
+local function sides(kernel)
+  local list = {}
+  for _, at in ipairs(kernels(kernel)) do
+    for _, side in ipairs(threads.SIDES) do
+      list[#list + 1] = { fn = at.fn, line = at.line, last = at.last, side = side }
+    end
+  end
+  return list
+end
+
 local function indices(kernel)
   local list = {}
   for i, index in ipairs(threads.all(kernel)) do
@@ -95,6 +106,7 @@ M.SETS = {
   rows = { none = "nothing there says what a lane is", each = row_places.all, fact = "row_places" },
   turned = { none = "no element is read or written there that threads have a row apart",
     each = turned.all, fact = "turned", is_of_kernel = true },
+  sides = { none = "no kernel begins there", each = sides, is_of_kernel = true },
   statements = { none = "no statement begins there", each = statements, is_part = true },
 }
 

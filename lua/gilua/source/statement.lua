@@ -57,6 +57,18 @@ end
 --- Is it a #if, #else, …?
 function M.is_conditional(s) return s.kind == "directive" and CONDITIONAL[s.name] or false end
 
+--- The statements of a block, or the one that stands without.
+function M.listed(s) return s.kind == "block" and s.body or { s } end
+
+--- The statements right below one, but for what a loop begins with.
+---@param s table
+---@return table[]
+function M.children(s)
+  local list = s.kind == "block" and table.move(s.body, 1, #s.body, 1, {}) or { s.body }
+  list[#list + 1] = s.otherwise
+  return list
+end
+
 --- The expressions of a statement itself, without those of statements below it.
 ---@param s table
 ---@return table[]

@@ -41,14 +41,15 @@ local M = {}
 
 -- Modules of those that come with gilua: one each, or a list; records stand in the room rewrite.
 local OWN = [[
-  rewrite.axes rewrite.widen rewrite.coarsen merge rewrite.grid_stride rewrite.grid_size
-  rewrite.warp_row rewrite.subwarp rewrite.unroll rewrite.split_accumulator rewrite.keep
-  rewrite.carry rewrite.hoist rewrite.specialise rewrite.vector rewrite.batch rewrite.search
-  rewrite.prefetch rewrite.reuse stage rewrite.shuffle rewrite.transpose rewrite.float
-  rewrite.narrow rewrite.unsigned rewrite.divide rewrite.power rewrite.remainder transplant
-  rewrite.fuse rewrite.unswitch rewrite.split rewrite.sections rewrite.fuse_kernels
-  rewrite.warp_atomic rewrite.block_atomic rewrite.tree rewrite.warp_loop rewrite.warp_barrier
-  rewrite.barriers rewrite.private rewrite.pad rewrite.constant
+  rewrite.axes rewrite.widen rewrite.coarsen rewrite.merge rewrite.merge_threads
+  rewrite.grid_stride rewrite.grid_size rewrite.warp_row rewrite.subwarp rewrite.unroll
+  rewrite.split_accumulator rewrite.keep rewrite.carry rewrite.hoist rewrite.specialise
+  rewrite.vector rewrite.batch rewrite.search rewrite.prefetch rewrite.reuse stage
+  rewrite.shuffle rewrite.transpose rewrite.float rewrite.narrow rewrite.unsigned rewrite.divide
+  rewrite.power rewrite.remainder transplant rewrite.fuse rewrite.unswitch rewrite.split
+  rewrite.sections rewrite.fuse_kernels rewrite.warp_atomic rewrite.block_atomic rewrite.tree
+  rewrite.warp_loop rewrite.warp_barrier rewrite.barriers rewrite.private rewrite.pad
+  rewrite.constant
 ]]
 
 -- What each is made against: too many instructions, too few at a time, too many bytes.

@@ -1,11 +1,11 @@
---- mergeguards: the conditions around what merged blocks or threads do (gilua.transform.merging),
--- which are asked for all of them at once.
+--- merge_guards: which conditions around what is done by blocks, or threads, that become one
+-- (merge_plan) can be asked of all of them at once?
 --
---   local known, guards, guard = mergeguards.of(fn, "threadIdx", "x", team, same)
+--   local known, guards, guard = merge_guards.of(fn, "threadIdx", "x", team, same)
 --
 -- Three kinds: the one around all the work of a kernel (`if (i < n)`, or a return where it is not
--- so); each `if` of threads with a loop in it; and of a team (gilua.facts.teams) such an `if`
--- that is done for all of it, as those without work do what the first one does and store nothing.
+-- so); each `if` of threads with a loop in it; and of a team (gilua.facts.teams) such an `if` that
+-- is done for all of it, as those without work do what the first one does and store nothing.
 
 local blockwise = require "gilua.facts.blockwise"
 local bounded = require "gilua.facts.bounded"
@@ -54,7 +54,7 @@ end
 
 -- Does a statement give a name a value before it asks for one?
 local function begins_with(fn, s, name)
-  for _, inner in ipairs(s.body.kind == "block" and s.body.body or { s.body }) do
+  for _, inner in ipairs(statement.listed(s.body)) do
     if mentions(fn, inner, name) then
       if inner.kind == "for" and is_only_in(fn, s, inner.body, name) then
         return begins_with(fn, inner, name)
@@ -126,10 +126,7 @@ local function add_inner(list, known, s, team)
   elseif fits and (not team or team.is_next) and not holds(s.body, { ["return"] = true }) then
     list[#list + 1] = { statement = s, leaves = false, guarded = { s.body } }
   end
-  for _, child in ipairs(s.kind == "block" and s.body or { s.body or nil }) do
-    add_inner(list, known, child, team)
-  end
-  if s.otherwise then add_inner(list, known, s.otherwise, team) end
+  for _, child in ipairs(statement.children(s)) do add_inner(list, known, child, team) end
 end
 
 local function size_of(list)
