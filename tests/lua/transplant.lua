@@ -7,7 +7,9 @@ local genome = require "gilua.search.genome"
 local grammar = require "gilua.transform.grammar"
 local kernels = require "gilua.transform.kernel"
 local tap = require "tap"
-local transplant = require "gilua.transform.transplant"
+local transform = require "gilua.transform.transform"
+
+local transplant = transform.find "transplant"
 
 local HEAD = "extern \"C\" __global__ void k(float *out, const float *a, const float *b, int n)\n"
 

@@ -1,4 +1,4 @@
---- donors: texts of which parts may come into a kernel (gilua.transform.transplant): the files
+--- donors: texts of which parts may come into a kernel (gilua.rewrite.transplant): the files
 -- *.cu and *.cuh of a folder, and the file that a problem was made of, with its other kernels.
 --
 --   local d = donors.of { folder = "donors", files = { "/home/me/program.cu" } }

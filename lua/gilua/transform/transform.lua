@@ -46,7 +46,7 @@ local OWN = [[
   rewrite.split_accumulator rewrite.keep rewrite.carry rewrite.hoist rewrite.specialise
   rewrite.vector rewrite.batch rewrite.search rewrite.prefetch rewrite.reuse stage
   rewrite.shuffle rewrite.transpose rewrite.float rewrite.narrow rewrite.unsigned rewrite.divide
-  rewrite.power rewrite.remainder transplant rewrite.fuse rewrite.unswitch rewrite.split
+  rewrite.power rewrite.remainder rewrite.transplant rewrite.fuse rewrite.unswitch rewrite.split
   rewrite.sections rewrite.fuse_kernels rewrite.warp_atomic rewrite.block_atomic rewrite.tree
   rewrite.warp_loop rewrite.warp_barrier rewrite.barriers rewrite.private rewrite.pad
   rewrite.constant

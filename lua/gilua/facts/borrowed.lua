@@ -14,7 +14,7 @@
 local effects = require "gilua.facts.effects"
 local expression = require "gilua.source.expression"
 local settings = require "gilua.base.settings"
-local uses = require "gilua.transform.uses"
+local uses = require "gilua.facts.uses"
 
 local M = {}
 

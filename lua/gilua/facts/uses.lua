@@ -1,5 +1,5 @@
 --- uses: what a function does with each of its variables, to tell which of one function is most
--- like one of another (gilua.transform.transplant).
+-- like one of another (gilua.rewrite.transplant).
 --
 --   uses.of(fn)[declaration]   { read, written, stored, indexed, index, compared, … = true }
 --
