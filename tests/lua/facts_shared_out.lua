@@ -14,8 +14,9 @@ local function read(body, before)
 end
 
 local LOOP = "for (int i = threadIdx.x; i < n; i += blockDim.x) { s += a[i]; most = a[i]; }\n"
+local SUMS = "for (int i = threadIdx.x; i < n; i += blockDim.x) { s += a[i]; less -= a[i]; }\n"
 
-tap.case("a thread without a round adds nothing", function()
+tap.case("a thread without a round adds nothing, and shares add up", function()
   local function is(what, body, answer, before)
     local known = read(body, before)
     local fn = known.functions[#known.functions]
@@ -23,20 +24,50 @@ tap.case("a thread without a round adds nothing", function()
     for _, call in ipairs(effects.of(fn, fn.body).calls) do
       if call.name == "atomicAdd" then update = call.node end
     end
-    tap.is((nothing.of(fn, update.args[2], { fn.loops[1].statement })), answer, what)
+    tap.is(tostring(nothing.of(fn, update.args[2], { fn.loops[1].statement })),
+      answer == "unknown" and "nil" or tostring(answer or false), what)
   end
   local function sum(what, first, value, answer, before)
     is(what, first .. LOOP .. "atomicAdd(out, " .. value .. ");", answer, before)
   end
   local ZERO = "float s = 0.0f, most = 0, q = 2;\n"
   sum("a sum from 0", ZERO, "s", true)
-  sum("products and differences of such", ZERO, "-s * q - 2 * most", true)
+  sum("the last of a share", ZERO, "s - 2 * most", "unknown")
+  is("products and differences of sums", "float s = 0, less = 0, q = 2;\n" .. SUMS
+    .. "atomicAdd(out, -s * q - 2 * less);", true)
+  local function shares(what, inside, value, answer, first)
+    is(what, (first or "int s = 0, most = 0;\n")
+      .. "for (int i = threadIdx.x; i < n; i += blockDim.x) { " .. inside .. " }\n"
+      .. "atomicAdd(out, " .. value .. ");", answer)
+  end
+  shares("sums of whole numbers", "s += a[i]; most++;", "s + most", true)
+  shares("the greatest of a share", "most = max(most, a[i]);", "most", nil)
+  shares("the least, by an element of an array", "part[threadIdx.x] = min(part[3], a[i]);",
+    "part[3]", "unknown", "part[threadIdx.x] = 0;\n")
+  shares("a product", "s *= a[i];", "s", nil)
+  shares("bits", "s |= 1;", "s", nil)
+  shares("one number", "s = 1;", "s", "unknown")
+  shares("what is added when it changes", "if (a[i] > 3) { atomicAdd(out, s); s = 1; } s++;", "s",
+    "unknown")
+  shares("what was found", "atomicMax(&part[0], a[i]);", "part[0]", nil, "part[0] = 0;\n")
+  shares("an array of sums", "part[i & 7] += a[i];", "part[3]", true, "part[threadIdx.x] = 0;\n")
+  shares("a square", "s += a[i];", "s * s", nil)
+  shares("a square in two steps", "s += a[i];", "most", nil,
+    "int s = 0, most = 0; if (n < 0) { most = s; most *= s; }\n")
+  shares("a sum that is rounded", "f += a[i];", "(int)f", nil, "float f = 0;\n")
+  shares("one of whole numbers that is cast", "s += a[i];", "(float)s", true)
+  shares("a choice by a sum", "s += a[i];", "s > 3 ? s : 0", nil)
+  shares("a choice by something else", "s += a[i];", "n > 3 ? s : 0", true)
+  is("a sum that is cut", "float s = 0, less = 0;\n" .. SUMS
+    .. "if (s < 0) s = 0;\natomicAdd(out, s);", nil)
+  is("on a condition that has none", "float s = 0, less = 0;\n" .. SUMS
+    .. "if (n < 9) s = 0;\natomicAdd(out, s);", true)
   sum("a product with what may be infinite", ZERO, "s * a[n]", nil)
   sum("with a quotient", ZERO, "s * (1.0f / n)", nil)
   sum("with a parameter", ZERO, "s * scale", nil, "__constant__ float scale;\n")
   sum("with a whole number", ZERO, "s * n", true)
   sum("with one that is cast", ZERO, "s * (float)n", true)
-  sum("with 0", ZERO, "most * s", true)
+  sum("with another sum", ZERO, "most * s", nil)
   sum("with what is given something else", ZERO .. "q = a[n];\n", "s * q", nil)
   sum("multiplied before by what may be infinite", ZERO .. "s *= a[n];\n", "s", nil)
   sum("multiplied before by a number", ZERO .. "s *= q;\n", "s", true)

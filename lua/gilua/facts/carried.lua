@@ -12,19 +12,23 @@ local statement = require "gilua.source.statement"
 
 local M = {}
 
-local KINDS = { ["+="] = "+", ["-="] = "+", ["*="] = "*", ["|="] = "|", ["&="] = "&",
+M.KINDS = { ["+="] = "+", ["-="] = "+", ["*="] = "*", ["|="] = "|", ["&="] = "&",
   ["^="] = "^" }
 local CALLS = { max = "max", fmaxf = "max", fmax = "max", min = "min", fminf = "min",
   fmin = "min" }
 
 local function is_name(node, name) return node.kind == "name" and node.text == name end
 
--- What `sum += x`, `sum = sum + x`, `most = max(most, x)` or `found = 1` does with its variable,
--- and the tokens of it there; nil of anything else.
-local function folded(kernel, node)
+--- What `sum += x`, `sum = sum + x`, `most = max(most, x)` or `found = 1` does with its variable,
+--- "+" and so on, and the tokens of it there; nil of anything else.
+---@param kernel table
+---@param node table
+---@return string? how
+---@return integer[]? tokens
+function M.folded(kernel, node)
   if node.kind ~= "assign" or node.a.kind ~= "name" then return nil end
   local name, b = node.a.text, node.b
-  if node.op ~= "=" then return KINDS[node.op], { node.a.token } end
+  if node.op ~= "=" then return M.KINDS[node.op], { node.a.token } end
   if b.kind == "number" then return "= " .. b.text, { node.a.token } end
   local kind = b.kind == "binary" and (b.op == "+" or b.op == "*") and b.op
     or b.kind == "call" and b.callee.kind == "name" and #b.args == 2
@@ -42,7 +46,7 @@ local function sums(loop)
     local is_inside = loop.body.first <= s.first and s.last <= loop.body.last
     for _, tree in ipairs(is_inside and statement.trees(s) or {}) do
       expression.walk(tree, function(node)
-        local kind, tokens = folded(loop.fn.kernel, node)
+        local kind, tokens = M.folded(loop.fn.kernel, node)
         local name = kind and node.a.text
         if kind and (how[name] or kind) == kind then
           how[name] = kind

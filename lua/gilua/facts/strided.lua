@@ -152,7 +152,8 @@ local function is_once(fn, call, side)
   return false
 end
 
--- Why it matters how many blocks come by outside of the loops; nil where it does not.
+-- Why it matters how many blocks come by outside of the loops; nil where it does not, and what that
+-- promises.
 local function counts_blocks(fn, loops, side)
   for _, access in ipairs(effects.of(fn, fn.body).accesses) do
     local d = access.root and fn.variables[access.root] and fn.variables[access.root][1]
@@ -161,10 +162,13 @@ local function counts_blocks(fn, loops, side)
       return ("line %d writes, outside of the loop"):format(fn.kernel:line_of(access.token))
     end
   end
-  local call = nothing.counted(fn, loops, function(call) return not is_once(fn, call, side) end)
+  local call, promise = nothing.counted(fn, loops, function(one)
+    return not is_once(fn, one, side)
+  end)
   if call then
     return ("line %d counts, outside of the loop"):format(fn.kernel:line_of(call.node.first))
   end
+  return nil, promise
 end
 
 --- Returns the loops of a kernel that go over all items along a side; nil and why another number of
@@ -198,9 +202,10 @@ function M.of(fn, side)
     return nil, ("line %d uses %s for more than where a loop goes"):format(
       fn.kernel:line_of(token), name)
   end
-  why = counts_blocks(fn, loops, side)
+  local adds
+  why, adds = counts_blocks(fn, loops, side)
   if why then return nil, why end
-  return loops, nil, promise
+  return loops, nil, promise or adds
 end
 
 --- Is any number of blocks along a side right, for its loops go over all items?

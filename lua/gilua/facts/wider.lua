@@ -224,21 +224,25 @@ function M.tells_no_share(fn, loops, macro)
   return true
 end
 
---- Does no thread update memory, whether or not it has a share of the loops?
+--- Does no thread update memory, whether or not it has a share of the loops, or by what does not
+--- add up? false and why; nil, and what has to be promised.
 ---@param fn table
 ---@param loops table[] statements
 ---@param macro? string
----@return boolean
----@return string? why
+---@return boolean?
+---@return string?
 function M.updates_nothing(fn, loops, macro)
-  return nothing.counted(fn, loops, function(call)
+  local update, adds = nothing.counted(fn, loops, function(call)
     for _, s in ipairs(fn.statements) do
       local is_of = s.kind == "expression" and s.first <= call.node.first
         and call.node.last <= s.last
       if is_of then return not is_guarded(fn, s, macro) end
     end
     return true
-  end) == nil, "each of its threads updates memory once"
+  end)
+  if update then return false, "each of its threads updates memory once" end
+  if adds then return nil, adds end
+  return true
 end
 
 return M
