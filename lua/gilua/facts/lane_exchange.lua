@@ -136,6 +136,7 @@ end
 local function source(places, fn, tree)
   local n, last = places.known:value(fn, tree), places.known.size - 1
   if n == last then
+    places.asked.last = tree.first
     places:change(tree, function(lanes) return tostring(lanes - 1) end)
   elseif n ~= 0 then
     places:stop(tree.first, "takes a value from a lane that is not understood")
@@ -144,6 +145,8 @@ end
 
 -- What lanes give each other at a distance may be added up.
 local function given(places, fn, call, s, value)
+  local way = (call.callee.text or call.callee.name):match "shfl_(%l+)"
+  places.goes[way] = true
   if s.tree then places.exchanges[s.tree.first] = true end
   places:sum(fn, value, call.first, lane_parts.use(fn, s, call))
   places.settles_ties = places.settles_ties or lane_parts.settles_ties(fn, s, call)
@@ -208,6 +211,13 @@ function M.call(places, fn, call, s, loops, seen)
     return
   end
   places:keep(call.callee)
+end
+
+--- Raises where a lane is asked that has no more than a part of what all gave: it goes down to the
+--- first, or up to the last.
+function M.check(places)
+  local token = places.goes.down and places.asked.last or places.goes.up and places.asked.first
+  if token then places:stop(token, "asks a lane that has not what all lanes gave") end
 end
 
 --- Raises where of distances that are numbers one is not there as often as others; more lanes would

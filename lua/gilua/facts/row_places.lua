@@ -54,6 +54,8 @@ local OF_ANY_TILE = settings.set "size num_threads sync any all"
 ---@field sums { fn: table, value: table, first: integer, use: string }[] what lanes add up, where
 ---@field has_pairs? boolean lanes keep the greatest and where it is, or the like
 ---@field settles_ties? boolean and say which of equals counts
+---@field asked table<string, integer> "first", "last": a token where that lane is asked for
+---@field goes table<string, boolean> "down", "up": which way lanes give each other something
 ---@field promise? string what cannot be known of that
 
 -- ---- places -------------------------------------------------------------------------------------
@@ -320,7 +322,7 @@ end
 local function compared(places, fn, tree, distances)
   local known = places.known
   if tree.kind == "unary" and tree.op == "!" and known:is_lane(fn, tree.a) then
-    places.one_lane[tree] = true
+    places.one_lane[tree], places.asked.first = true, tree.first
     return places:keep(tree.a)
   end
   if tree.kind ~= "binary" or not COMPARES[tree.op] then return end
@@ -329,10 +331,12 @@ local function compared(places, fn, tree, distances)
   if not known:is_lane(fn, lane) then return end
   local n, is_equal = known:value(fn, other), tree.op == "==" or tree.op == "!="
   if is_equal and n == known.size - 1 then
+    places.asked.last = other.first
     places:change(other, function(lanes) return tostring(lanes - 1) end)
   elseif not (is_equal and n == 0) and not lane_exchange.is_distance(distances, other) then
     return
   end
+  if is_equal and n == 0 then places.asked.first = other.first end
   places.one_lane[tree] = tree.op == "==" or nil
   places:keep(lane)
 end
@@ -501,6 +505,7 @@ end
 -- All of a kernel is understood; else raises why not.
 local function understand(places)
   for _, one in ipairs(places.functions) do read_function(places, one) end
+  lane_exchange.check(places)
   if not next(places.rows) then
     places:stop(places.fn.first, "begins a kernel without rows of teams")
   end
@@ -519,7 +524,7 @@ local function read(fn, size, is_square)
   if not line or not list then return nil, why, line end
   local places = setmetatable({ known = known, fn = fn, functions = list, most = row_teams.MOST,
     line = line, understood = {}, changes = {}, drops = {}, rows = {}, loops = {}, one_lane = {},
-    exchanges = {}, sums = {} }, Places)
+    exchanges = {}, sums = {}, asked = {}, goes = {} }, Places)
   local done, problem = pcall(understand, places)
   if done then return places end
   if type(problem) ~= "table" then error(problem, 0) end
