@@ -1,18 +1,19 @@
 --- unswitch: loop unswitching
 --
 -- where     loops
--- needs     loop, once
+-- needs     loop, uniform, once
 -- becomes   two loops below a condition that does not change in it, which is asked once
 -- promises  apart
 --
 -- What the condition loads is loaded before the loop only if the loop has a round, and only if each
--- round asks for it.
+-- round asks for it. Where threads wait for each other in the loop, all of them go the same way.
 
 local certain = require "gilua.facts.certain"
 local edit = require "gilua.rewrite.edit"
 local effects = require "gilua.facts.effects"
 local loop_of = require "gilua.facts.loop"
 local once = require "gilua.facts.once"
+local uniform = require "gilua.facts.uniform"
 
 local MOST_TOKENS = 300
 
@@ -31,6 +32,13 @@ local function fixed(at)
       return { s = s, touches = touches }
     end
   end
+end
+
+-- Do all threads come to the same waits?
+local function goes_together(at)
+  local inside = at.loop.inside
+  if not inside.barrier and not inside.warp then return true end
+  return uniform.of(at.fn, at.fixed.s.condition)
 end
 
 local function becomes(at, e)
@@ -61,6 +69,7 @@ return { name = "unswitch", where = "loops",
   doc = "A condition that a loop does not change, asked once before it.",
   needs = {
     { "loop", fixed, gives = "fixed", says = "no condition of the loop stays the same" },
+    { "uniform", goes_together },
     { "once", function(at) return at.fixed.touches and once.of_place(at) or {} end,
       gives = "guard" },
   },
