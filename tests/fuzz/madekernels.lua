@@ -2,9 +2,12 @@
 -- idioms that rewritings look for (rows, reductions, tiles, lanes, histograms, searches), with what
 -- misleads a reader between: second names, jumps, bounds that vary by thread, empty ranges, macros.
 --
--- Each kernel is k(out, a, b, n) of rewritten.source, with 2 blocks of 64 threads. It ends, and
+-- Each kernel is k(out, a, b, n) of rewritten.source, with 2 blocks of 64 threads, and further
+-- parameters of heldruns where it uses them: a second array that is written, ranges of which some
+-- are empty and begin at -1, a number that all launches share. It ends, and
 -- races with nobody: a thread writes its own elements of `out` alone (t, t + 128, and eight from
 -- 512 + 8 * t), but for atomics from 2048 on and what barriers part. Sums of its data are exact.
+-- A first line "// launch GRID BLOCK" says another launch. Some are two kernels, k and then k2.
 --
 -- A rule is a list of texts. `<name>` stands for a text of that rule, `<name x>` for one in which
 -- $J is x; $J is the loop's variable, and $N a number that no other text of the kernel has.
@@ -23,11 +26,13 @@ rule("load", "a[t * 8 + $J]", "a[t * 8 + $J]", "b[$J]", "b[$J]", "a[$J]", "a[t +
 rule("value", "<load>", "<load>", "<load> * <load>", "<load> * 0.5f", "<load> + <load>",
   "<load> - s", "fabsf(<load>)", "fmaxf(<load>, <load>)", "(<cond> ? <load> : <load>)",
   "twice<float>(<load>)", "-<load>", "(float)($J % 5)", "<load> / 4.0f", "<load> / (b[m] + 64.0f)",
-  "(float)(($J + 3) / w)", "powf(<load>, 2.0f)", "<load> / <divisor>")
+  "(float)(($J + 3) / w)", "powf(<load>, 2.0f)", "<load> / <divisor>", "fminf(<load>, 0.0f)",
+  "(<load> == 0.0f ? 1.0f : <load>)", "fmodf(<load>, 3.0f)", "rintf(<load>)")
 rule("divisor", "a[5]", "b[t]", "(float)w", "d", "b[n]")
 rule("cond", "<load> > 0.5f", "<load> < s", "n > 2", "m > 1", "lane < 9", "$J % 3 == 1", "w > 2",
   "<load> > 0.0f && n > 1", "n < 3 || <load> > 1.0f", "s > 2.0f", "flag", "a[w] > b[w]",
-  "!(<load> <= 0.0f)", "isnan(<load>)")
+  "!(<load> <= 0.0f)", "isnan(<load>)", "<load> == -3.0f", "<load> != <load>", "s == s",
+  "length[t & 63] > 0", "t != t + w")
 rule("bound", "n", "n", "n", "m", "w", "7", "4", "n - 2", "t % 5", "lane % 4 + 1", "(int)b[3] & 7",
   "COUNT", "w + 1", "n & 15")
 rule("low", "0", "0", "0", "0", "0", "1", "m", "w", "lane % 3", "t & 1", "2")
@@ -50,7 +55,20 @@ rule("odd", "int at$N = n > 0 ? t : -100000; <own> += a[at$N];", "$J += <cond> ?
   "[[maybe_unused]] float u$N = <load>; s += u$N;", "float s = <load>; <own> += s;",
   "switch (w) { case 1: s += 1.0f; break; default: <sum> }", "PUT(<own>, <value>);",
   "auto f$N = [&](float x) { s += x; }; f$N(<load>);", "int w = $J & 1; s += a[w];",
-  "add(&out[t], <load>);", "volatile float v$N = <load>; s += v$N;", "b = <cond> ? a : b;")
+  "add(&out[t], <load>);", "volatile float v$N = <load>; s += v$N;", "b = <cond> ? a : b;",
+  "alignas(16) float four$N[4] = { <load>, 1, s, 3 }; s += four$N[w];",
+  "enum { E$N = 3 }; s += b[E$N];", "int z$N(5); s += a[z$N + $J];", "int z$N{2}; s += b[z$N];",
+  "using F$N = float; F$N x$N = <load>; s += x$N;", "float &r$N = s; r$N += <load>;",
+  "constexpr int c$N = 4; for (int q = 0; q < c$N; q++) s += b[q];", "float *q$N = &s; *q$N += 1;",
+  "struct { float x, y; } p$N = { <load>, s }; s += p$N.y - p$N.x;", "if (s != s) s = 0.0f;",
+  "int at$N = first[($J + t) & 63]; if (at$N >= 0) s += a[at$N];", "<range>", "<range>")
+rule("range",
+  "for (int q = 0; q < length[t & 63]; q++) s += a[first[t & 63] + q] <times2>;",
+  "for (int q = first[t & 63], e = q + length[t & 63]; q < e; q++) s += b[q] * a[first[t & 63]];",
+  "for (int q = 0; q < length[w]; q++) <own> += b[first[w]] * a[q];",
+  "for (int q = 0; q < length[lane & 7]; q++) { s += a[t] * b[first[lane & 7]]; <maybe8> }")
+rule("times2", "", "* b[first[t & 63]]", "* b[q]", "* w")
+rule("maybe8", "", "", "if (s > 30.0f) break;", "if (q == 1) continue;", "out[t] = s;")
 rule("step", "<sum>", "<sum>", "<sum>", "<sum>", "<own> <set> <value>;", "<own> <set> <value>;",
   "if (<cond>) <own> <set> <value>;", "if (<cond>) { <sum> } else { <own> = <value>; }", "<jump>",
   "<odd>", "out[512 + t * 8 + ($J & 7)] = s;", "atomicAdd(&out[2048 + (<bin>)], 1.0f);",
@@ -63,7 +81,9 @@ rule("head", "for (int $J = <low>; $J < <bound>; $J++)", "for (int $J = <low>; $
   "for (int $J = 0; $J != (<bound> & 31); $J++)",
   "#pragma unroll\n  for (int $J = 0; $J < 4; $J++)",
   "for (int $J = lane & 3; $J < <bound>; $J += 4)",
-  "for (short $J = 0; $J < <bound>; $J++)", "for (int $J = <low>; <bound> > $J; $J += w1)")
+  "for (short $J = 0; $J < <bound>; $J++)", "for (long long $J = <low>; $J < <bound>; $J++)",
+  "for (int $J = 0; $J < taps; $J++)", "for (int $J = 0; $J < length[t & 63]; $J++)",
+  "for (int $J = <low>; <bound> > $J; $J += w1)")
 rule("loop", "<head> {\n    <steps>\n  }", "<head> {\n    <steps>\n  }", "<head> <sum>",
   "<head> {\n    <steps>\n    <head i$N> {\n      <steps i$N>\n    }\n    <steps>\n  }",
   "<head> {\n    <head i$N>\n      <sum i$N>\n    <step>\n  }",
@@ -273,6 +293,281 @@ rule("kernel",
     s += out[blockIdx.x * 1024 + <back>]; <maybe7>
   }
   atomicAdd(&out[3000], s);]])
+
+-- ---- kernels of kinds that the idioms above leave out -------------------------------------------
+
+-- Ranges, of which some are empty and begin at -1.
+rule("range_kernel",
+  [[int t = <thread>, at = first[t & 63], m = length[t & 63], w = n & 3; float s = <start>;
+  for (int j = 0; j < m; j++) { <ranged> }
+  out[t] = s;]],
+  [[int t = <thread>, w = n & 3; float s = <start>;
+  for (int j = first[t & 63], m = j + length[t & 63]; j < m; j++) { <ranged2> <maybe3> }
+  out[t] = s;]],
+  [[int t = <thread>, w = n & 3; float s = <start>;
+  for (int i = 0; i < (n & 7); i++) {
+    int at = first[i], m = length[i];
+    for (int j = 0; j < m; j++) { <ranged> }
+  }
+  out[t] = s;]],
+  [[int row = blockIdx.x, lane = threadIdx.x, t = <thread>, w = 1; __shared__ float sum[64];
+  float s = 0; int at = first[row], m = length[row];
+  for (int j = lane; j < m; j += blockDim.x) { <ranged> }
+  sum[lane] = s;
+  __syncthreads();
+  for (int half = 32; half > 0; half /= 2) {
+    if (lane < half) sum[lane] += sum[lane + half];
+    __syncthreads();
+  }
+  if (lane == 0) out[row] = sum[0];]])
+rule("ranged", "s += a[at + j];", "s += a[at + j] * b[at];",
+  "s += a[at + j]; out[t + 128] += b[at];",
+  "if (a[at + j] > s) s = a[at + j];", "s += b[at] * a[j];", "if (b[at] > 0) s += a[at + j];",
+  "s += a[at + j] / b[at];", "if (a[at + j] < 0) break; s += b[at];", "w = first[w & 63];",
+  "out[512 + t * 8 + (j & 7)] = a[at + j] - b[at];", "s += w > 1 ? a[at] : b[j];")
+rule("ranged2", "s += a[j];", "s += a[j] * b[first[t & 63]];", "s += a[j] + b[j];",
+  "s = fmaxf(s, a[j]);", "if (a[j] < 0) continue; s += b[first[t & 63]];", "out[t + 128] += a[j];")
+-- Two results, each of an array of its own.
+rule("two_kernel",
+  [[int t = <thread>;
+  if (t >= n) return;
+  float s = <start>, q = <start>;
+  for (int j = 0; j < <bound2>; j++) <first_of_two>
+  <maybe9> out[t] = s;
+  for (int j = 0; j < <bound2>; j++) <second_of_two>
+  more[t] = q;]],
+  [[int t = <thread>; float q = 0;
+  if (t < n) {
+    float s = 0;
+    for (int j = 0; j < <bound2>; j++) { <first_of_two> <second_of_two> }
+    out[t] = s;
+    more[t] = q <maybe10>;
+  }]],
+  [[__shared__ float x[64], y[64]; int lane = threadIdx.x, t = <thread>; float q = 0, s = 0;
+  x[lane] = a[t]; <maybe11>
+  __syncthreads();
+  for (int j = 0; j < 64; j++) s += x[j];
+  out[t] = s;
+  y[lane] = b[t];
+  __syncthreads();
+  for (int j = 0; j < 64; j++) q += y[j] <maybe12>;
+  more[t] = q;]],
+  [[int t = <thread>; float *z = more + 128; if (t >= n) return;
+  for (int j = 0; j < 8; j++) <two_stores>
+  for (int j = 0; j < 8; j++) <two_stores>]])
+rule("first_of_two", "s += a[t * 8 + j];", "{ s += a[j]; if (s > 9.0f) break; }",
+  "s += b[j] * a[t];",
+  "s = fmaxf(s, a[t * 8 + j]);", "out[t] += b[j];", "{ s += b[j]; q += 1.0f; }")
+rule("second_of_two", "q += b[j];", "q = fminf(q, a[t * 8 + j]);", "q += a[t] * b[j];",
+  "more[t + 128] += a[j];", "{ q += out[t]; }", "{ q += s; }",
+  "{ if (b[j] < 0) continue; q += b[j]; }")
+rule("maybe9", "", "", "if (s > 90.0f) return;", "more[t] = s;", "q = s;", "out[t + 128] = q;")
+rule("maybe10", "", "", "+ s", "+ out[t]", "+ a[t]")
+rule("maybe11", "", "", "y[lane] = 0;", "x[lane ^ 1] = 0;", "more[t + 128] = 1;")
+rule("maybe12", "", "", "* x[j]", "+ out[t]", "+ s")
+rule("two_stores", "out[512 + t * 8 + j] = a[t * 8 + j];", "more[512 + t * 8 + j] = b[j];",
+  "z[512 + t * 8 + j] = a[j];", "more[512 + t * 8 + j] += out[512 + t * 8 + j];",
+  "{ if (a[j] < 0) continue; more[t] += a[j]; }", "out[t] += more[t] + j;")
+-- Two kernels, one behind the other.
+rule("pair_kernel",
+  [[int t = <thread>;
+  if (t < n) { <simple> }
+}
+
+extern "C" __global__ void k2(<params2>)
+{
+  int t = <thread>;
+  if (t < n) { <second> }]],
+  [[int t = <thread>; float s = 0;
+  for (int j = 0; j < <bound2>; j++) { s += a[t * 8 + j]; <maybe3> }
+  out[t] = s;
+}
+
+extern "C" __global__ void k2(<params2>)
+{
+  for (int t = <thread>; t < n; t += blockDim.x * gridDim.x) { <second> }]])
+rule("params2", "float *out, const float *b, int n", "float *out, int n, const float *b",
+  "int n, float *out, float *more, const float *b")
+rule("second", "out[t] += b[t];", "out[t] = out[t] * 0.5f;", "out[t + 128] = out[t];",
+  "out[t + 128] = out[t > 0 ? t - 1 : 0];", "if (out[t] > 1.0f) out[t] = b[t];",
+  "out[t + 256] = out[n - 1 - t];",
+  "float s = 0; for (int j = 0; j < 8; j++) s += b[j]; out[t] = s;",
+  "atomicAdd(&out[2048 + (t & 3)], out[t]);")
+-- Tiles of a product, of a stencil; threads of a block along x and y.
+rule("tile_kernel",
+  [[__shared__ float left[8][<pitch>], right[8][<pitch>];
+  int i = threadIdx.x, j = threadIdx.y, x = blockIdx.x * 8 + i, y = blockIdx.y * 8 + j;
+  float s = <start>;
+  for (int base = 0; base < <depth>; base += 8) {
+    left[j][i] = <left>;
+    right[j][i] = b[(base + j) * 16 + x];
+    __syncthreads();
+    <unroll>for (int q = 0; q < 8; q++) s += left[j][q] * right[q][i]; <maybe13>
+    __syncthreads();
+  }
+  <stored>]],
+  [[int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+  float s = <start>;
+  if (x >= <side> || y >= 16) return;
+  for (int q = 0; q < <depth>; q++) s += a[y * 16 + q] * b[q * 16 + x];
+  <stored>]],
+  [[int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+  if (x < 1 || y < 1 || x >= <side> || y >= 15) return;
+  out[y * 16 + x] = <stencil>;]],
+  [[__shared__ float cell[10][10];
+  int i = threadIdx.x, j = threadIdx.y, x = blockIdx.x * 8 + i, y = blockIdx.y * 8 + j;
+  for (int q = j; q < 10; q += 8)
+    for (int p = i; p < 10; p += 8) cell[q][p] = a[(blockIdx.y * 8 + q) * 18 + blockIdx.x * 8 + p];
+  __syncthreads();
+  float s = 0;
+  for (int q = 0; q < 3; q++) for (int p = 0; p < 3; p++) s += cell[j + q][i + p] * b[q * 3 + p];
+  if (x < n) out[y * 16 + x] = s;]])
+rule("pitch", "8", "9", "8 + 1")
+rule("depth", "n", "16", "8", "(n & 31)")
+rule("side", "(n < 16 ? n : 16)", "16", "(n & 15)")
+rule("left", "a[y * 16 + base + i]", "base + i < n ? a[y * 16 + base + i] : 0.0f",
+  "a[(base + i) * 16 + y]")
+rule("unroll", "", "#pragma unroll\n    ")
+rule("maybe13", "", "", "if (s > 90.0f) s = 0;", "out[512 + y * 16 + x] = s;")
+rule("stored", "out[y * 16 + x] = s;", "if (x < (n & 15)) out[y * 16 + x] += s;",
+  "out[x * 16 + y] = s;",
+  "if (x < 13 && y < n) out[y * 16 + x] = s;")
+rule("stencil", "a[y * 16 + x - 1] + a[y * 16 + x + 1] + a[(y - 1) * 16 + x] - b[0]",
+  "a[y * 16 + x] * b[x] + out[y * 16 + x]", "0.25f * (a[y * 16 + x - 1] + a[(y + 1) * 16 + x])")
+-- Rows that the lanes of a warp share.
+rule("lanes_kernel",
+  [[int row = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
+  int lane = threadIdx.x & 31;
+  <rows>float s = <start2>;
+  for (int j = lane; j < n; j += 32) { s += a[row * 64 + j] <times>; <maybe3> }
+  <exchange>
+  if (lane == <teller>) out[row] = s;]],
+  [[const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, row = blockIdx.x * 2 + warp;
+  <rows>float s = <start2>; int j = lane;
+  while (j < n) { s = fmaxf(s, a[row * 64 + j]); j += 32; }
+  for (int o = 16; o > 0; o >>= 1) s = fmaxf(s, __shfl_xor_sync(0xffffffffu, s, o));
+  if (lane == <teller>) out[row] = s;
+  <lane_loop>]],
+  [[int row = blockIdx.x * blockDim.y + threadIdx.y, lane = threadIdx.x;
+  <rows>float s = <start2>;
+  for (int j = lane; j < n; j += 32) s += a[row * 64 + j] <times>;
+  <exchange>
+  if (lane == 0) out[row] = s;]])
+rule("start2", "0.0f", "0", "a[lane]")
+rule("exchange", "for (int o = 16; o > 0; o >>= 1) s += __shfl_xor_sync(0xffffffffu, s, o);",
+  "for (int o = 16; o > 0; o /= 2) s += __shfl_down_sync(0xffffffffu, s, o);",
+  "for (int o = 1; o < 32; o <<= 1) s += __shfl_xor_sync(~0u, s, o);",
+  "s += __shfl_down_sync(~0u, s, 16); s += __shfl_down_sync(~0u, s, 8); "
+  .. "s += __shfl_down_sync(~0u, s, 4);\n  s += __shfl_down_sync(~0u, s, 2); "
+  .. "s += __shfl_down_sync(~0u, s, 1);",
+  "s = fmaxf(s, __shfl_down_sync(~0u, s, 1));")
+rule("teller", "0", "0", "31")
+rule("lane_loop", "",
+  "for (int j = lane; j < n; j += 32) out[512 + row * 128 + j] = a[row * 64 + j] - s;",
+  "for (int j = lane; j < n; j += 32) out[512 + row * 128 + j] += s;")
+-- Blocks of one warp: __launch_bounds__(32).
+rule("warp_kernel",
+  [[__shared__ float tile[32]; int lane = threadIdx.x, t = <thread>; float s = 0;
+  tile[lane] = a[t];
+  __syncthreads();
+  s += tile[lane ^ <mask32>];
+  __syncthreads();
+  tile[31 - lane] = s + b[lane];
+  __syncthreads();
+  <of_warp>]],
+  [[__shared__ float tile[32]; int lane = threadIdx.x, t = <thread>; float s = <start>;
+  for (int base = 0; base < n; base += 32) {
+    tile[lane] = a[base + lane];
+    __syncthreads();
+    for (int j = 0; j < 32; j++) s += tile[j] * b[j];
+    __syncthreads();
+  }
+  <of_warp>]])
+rule("mask32", "1", "31", "16", "3")
+rule("of_warp", "out[t] = tile[lane] + s;", "if (lane == 0) out[t] = tile[5];",
+  "if (tile[lane] > 0) return; __syncthreads(); out[t] = tile[0];",
+  "for (int j = 0; j < n; j++) s += tile[j & 31]; out[t] = s;")
+-- Numbers of 64 bits, of double precision; a number of all launches.
+rule("wide_kernel",
+  [[<wide> t = (<wide>)blockIdx.x * blockDim.x + threadIdx.x;
+  if (t >= n) return;
+  float s = 0;
+  for (<wide> j = 0; j < <bound2>; j++) s += a[t * 8 + j] * b[<widened>];
+  out[t] = s + (<wide>)<widened2>;]],
+  [[int t = <thread>; double s = <start>, q = 1.0;
+  for (int j = 0; j < <bound2>; j++) { s += a[t * 8 + j] * 0.5; <doubled> }
+  out[t] = s + q;]],
+  [[int t = <thread>, w = n & 3; float s = <start>;
+  for (int j = 0; j < taps; j++) { <row> <maybe> }
+  out[t] = s + w;]],
+  [[int t = <thread>, w = n & 3; float s = <start>;
+  for (int j = 0; j < n / taps; j++) { s += a[j * taps + t % taps]; <row> }
+  out[t] = s + w;]],
+  [[int t = <thread>, at = -1;
+  for (int j = <low2>; j < <bound2>; j++) if (a[t * 8 + j] <sought>) { at = j; break; }
+  out[t] = at;]])
+rule("wide", "long long", "size_t", "unsigned long long", "long")
+rule("widened", "j", "j % 3", "(t + j) & 63", "n - 1 - j & 63")
+rule("widened2", "n * 3", "(t << 2)", "t / 3")
+rule("doubled", "", "q *= 0.5;", "if (s > 3.0) break;", "q += fabs(s);",
+  "q = fmax(q, (double)b[j]);",
+  "float f = s; q += f;")
+rule("sought", "> 3.0f", "== b[t]", "!= a[t]", "== -3.0f", "== 2.0f || b[j] < 0.0f")
+-- What is carried from one round to the next, and loops alike.
+rule("carried_kernel",
+  [[int t = <thread>; float *x = out + 512 + t * 8;
+  <start3>
+  for (int i = 1; i < <bound4>; i++) { x[i] = <weighed> + x[i - 1]; <maybe14> }
+  out[t] = x[3];]],
+  [[int t = <thread>; float s = 0, q = 0;
+  for (int i = 0; i < n; i++) out[512 + t * 8 + (i & 7)] = a[i] * <weighed>;
+  for (int i = 0; i < n; i++) <alike>
+  out[t] = s + q;]],
+  [[int t = <thread>; float s = 0, q = 0;
+  for (int i = 0; i < n; i++) s += a[t * 8 + (i & 7)]; for (int i = 0; i < n; i++) <alike>
+  out[t] = s + q;]])
+rule("start3", "", "x[0] = b[t];", "x[0] = 1.0f; if (n < 2) return;")
+rule("bound4", "8", "n < 8 ? n : 8", "(n & 7)", "length[t & 63]")
+rule("weighed", "b[i]", "a[t] * b[i & 3]", "a[t * 8 + i]", "b[i] * 0.5f", "fmaxf(b[i], 0.0f)")
+rule("maybe14", "", "", "", "out[t + 128] = x[i];", "if (x[i] > 9.0f) break;", "x[0] += 1.0f;")
+rule("alike", "q += out[512 + t * 8 + (i & 7)];", "q += b[i];",
+  "{ if (b[i] < 0) break; q += b[i]; }",
+  "out[512 + t * 8 + (i & 7)] += b[i];", "q += out[512 + t * 8 + ((i + 1) & 7)];", "s += q;")
+-- One thread's loops.
+rule("lone_kernel",
+  [[__shared__ float total; int lane = threadIdx.x, t = <thread>;
+  if (lane == 0) {
+    float s = <start>;
+    for (int j = 0; j < <bound3>; j++) { <lone> }
+    total = s; <maybe15>
+  }
+  __syncthreads();
+  out[t] = a[t] + total;]],
+  [[__shared__ float bins[8]; int lane = threadIdx.x, t = <thread>;
+  if (lane < 8) bins[lane] = 0;
+  __syncthreads();
+  for (int i = lane; i < n; i += blockDim.x) atomicAdd(&bins[<bin i>], <counted>);
+  __syncthreads();
+  if (lane < 8) atomicAdd(&out[2048 + lane], bins[lane]); <maybe15>]],
+  [[int t = <thread>, w = n & 3; if (t >= n) return;
+  if (a[t] <sought2>) atomicAdd(&out[2048 + <where>], <counted2>); <maybe15>]])
+rule("lone", "s += a[j];", "s += b[j] * a[j];", "s = fmaxf(s, a[j]);", "if (a[j] > s) s = a[j];",
+  "out[2100 + blockIdx.x * 128 + j] = a[j];", "s += a[j]; if (s > 20.0f) break;",
+  "s = s * 0.5f + a[j];",
+  "if (a[j] < 0) continue; s += 1.0f;")
+rule("maybe15", "", "", "out[t + 256] = 1.0f;", "if (n > 3) return;")
+rule("counted", "1.0f", "a[i]", "b[i] > 0 ? 1.0f : 0.0f")
+rule("counted2", "1.0f", "a[t]", "(float)w")
+rule("sought2", "> 0.0f", "== 1.0f", "!= a[t]", "< b[t]")
+rule("where", "0", "w", "(t & 3)", "blockIdx.x")
+for _, name in ipairs { "range", "two", "pair", "tile", "lanes", "warp", "wide", "carried",
+  "lone" } do
+  table.insert(RULES.kernel, "<" .. name .. "_kernel>")
+  table.insert(RULES.kernel, "<" .. name .. "_kernel>")
+end
+
+-- ---- their parts --------------------------------------------------------------------------------
+
 rule("risky", "if (n > 20) s += a[far];", "if (n > 20) s += b[j] / a[far];", "s += a[at] * b[j];",
   "if (n > 20) out[far] += b[j];", "if (n <= 20) continue; s += a[far];", "out[at] += b[j];",
   "if (n <= 20) break; s += a[far] * b[j];", "s += n > 20 ? a[far] : 0;", "s += b[j] / a[at];",
@@ -408,8 +703,23 @@ local function expand(self, name, variable)
   end))
 end
 
-local HEAD = 'extern "C" __global__ void %sk(float *out, const float *%sa, const float *%sb, int n)'
+-- The parameters that a body uses; `a` holds doubles where it computes with those.
+local function parameters(body, restrict)
+  local function uses(name) return body:find("%f[%w_]" .. name .. "%f[^%w_]") end
+  local type = uses "double" and "double" or "float"
+  local list = { ("float *%sout"):format(restrict), ("const %s *%sa"):format(type, restrict),
+    ("const float *%sb, int n"):format(restrict) }
+  if uses "more" then list[#list + 1] = "float *more" end
+  if uses "first" or uses "length" then
+    list[#list + 1] = "const int *first, const int *length"
+  end
+  if uses "taps" then list[#list + 1] = "int taps" end
+  return table.concat(list, ", ")
+end
+
+local HEAD = 'extern "C" __global__ void %sk(%s)\n{\n  %s\n}\n'
 local BOUNDS = { "", "", "", "__launch_bounds__(64) " }
+local ONE_WARP = "__launch_bounds__(32) "
 
 --- A kernel's source.
 ---@param rng table
@@ -420,19 +730,81 @@ function M.make(rng)
   local is_soup = body:find "COUNT" or body:find "AT%(" or body:find "C%[" or body:find "twice<"
     or body:find "nth%(" or body:find "PUT" or body:find "add%("
   local restrict = rng:int(4) == 1 and "__restrict__ " or ""
-  return (is_soup and PRELUDE or "")
-    .. HEAD:format(rng:pick(BOUNDS), restrict, restrict) .. "\n{\n  " .. body .. "\n}\n"
+  local bounds = body:find "tile%[32%]" and ONE_WARP or rng:pick(BOUNDS)
+  return (is_soup and PRELUDE or "") .. HEAD:format(bounds, parameters(body, restrict), body)
 end
 
---- How such a kernel is held (tests/lua/held.lua): two warps a block, no work, little, more than a
---- block's and as much as not divides, on data with NaN and infinities, and with equal numbers.
+-- ---- how they are held --------------------------------------------------------------------------
+
+local WARP, TAPS, ALL_SIZES = 32, 5, 37
+
+-- The numbers that the host gives in all launches, of a kernel of a source.
+local function values_of(source)
+  return function(fn)
+    local values = { n = ALL_SIZES, taps = TAPS }
+    if source:find(ONE_WARP, 1, true) then values["blockDim.x"] = WARP end
+    if fn.name == "k" and source:find "void k2%(" then
+      local bytes = 0
+      for _, p in ipairs(fn.params) do
+        local own = p.pointer > 0 and 8 or 4
+        bytes = (bytes + own - 1) // own * own + own
+      end
+      values["before.k2"] = bytes
+    end
+    return values
+  end
+end
+
+local function numbers(text)
+  local list = {}
+  for n in text:gmatch "%d+" do list[#list + 1] = math.tointeger(n) end
+  return list
+end
+
+-- The launch of a source: as its first line says, or as its indices want it.
+local function launch_of(source)
+  local grid, block = source:match "^// launch ([%d,]+) ([%d,]+)\n"
+  if grid then return numbers(grid), numbers(block), true end
+  if source:find "blockDim%.y %+ threadIdx%.y, lane" then return { 2 }, { WARP, 2 }, true end
+  if source:find "threadIdx%.y" then return { 2, 2 }, { 8, 8 }, true end
+  if source:find(ONE_WARP, 1, true) then return { 4 }, { WARP }, true end
+  return { 2 }, { 64 }, false
+end
+
+local ALWAYS = { { 0, "plain" }, { 1, "plain" }, { ALL_SIZES, "plain" } }
+local OTHERS = { { 7, "nan" }, { 64, "ties" }, { 100, "whole" }, { 33, "literals" }, { 20, "tiny" },
+  { 40, "nan" }, { 5, "literals" }, { 24, "plain", overlap = { a = 2200, b = 2100 } },
+  { 9, "plain", overlap = { more = 128, b = 1 } } }
+-- Blocks that do not divide what there is, or are no whole warps; arrays that overlap, as one
+-- thread sees them.
+local OTHER_SHAPES = { { 50, "plain", grid = 3, block = 40 }, { 29, "plain", grid = 1, block = 33 },
+  { 110, "plain", grid = 4, block = 32 }, { 100, "ties", grid = 1, block = 128 },
+  { 12, "plain", grid = 1, block = 1, overlap = { a = 1, b = 128 } },
+  { 7, "literals", grid = 1, block = 1, overlap = { a = 0, b = 2 } } }
+-- What counts on blocks of 64 threads, or on whole warps that have a row each.
+local COUNTS = { "%* 64 %+ threadIdx", "/ 32", "%% 32", "& 31", "&31", "%%32", "/32", "%*64" }
+local DRAWN = 5
+
+--- How such a kernel is held (tests/lua/held.lua): no work, little, more than a block's and as much
+--- as not divides, on data with NaN, infinities and subnormals, equal numbers, and those that the
+--- source has; of other runs all, or some, drawn with a generator.
 ---@param source string
 ---@param more table what else is asked
 function M.held(source, more)
-  local is_plane = source:find "threadIdx%.y"
-  local options = { grid = is_plane and { 2, 2 } or 2, block = is_plane and { 8, 8 } or 64,
-    races = true, runs = { { 0, "plain" }, { 1, "plain" }, { 7, "nan" }, { 37, "plain" },
-      { 64, "ties" }, { 100, "whole" } } }
+  local grid, block, is_fixed = launch_of(source)
+  local options = { grid = grid, block = block, races = true, values = values_of(source),
+    runs = table.move(ALWAYS, 1, #ALWAYS, 1, {}) }
+  local others = table.move(OTHERS, 1, #OTHERS, 1, {})
+  for _, pattern in ipairs(COUNTS) do is_fixed = is_fixed or source:find(pattern) ~= nil end
+  if not is_fixed then table.move(OTHER_SHAPES, 1, #OTHER_SHAPES, #others + 1, others) end
+  for _ = 1, more.rng and DRAWN or #others do
+    table.insert(options.runs, table.remove(others, more.rng and more.rng:int(#others) or 1))
+  end
+  if source:find "__restrict__" then
+    for i = #options.runs, 1, -1 do
+      if options.runs[i].overlap then table.remove(options.runs, i) end
+    end
+  end
   for key, value in pairs(more) do options[key] = value end
   return options
 end

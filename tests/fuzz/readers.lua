@@ -1,5 +1,4 @@
--- readers: the targets that are Lua's: readers of what strangers may give, a run's folder, and
--- rewritings of kernels (tests/lua/held.lua).
+-- readers: the targets that are Lua's: readers of what strangers may give, and a run's folder.
 --
 --   gilua tests/fuzz/readers.lua                         their names
 --   gilua tests/fuzz/readers.lua TARGET SECONDS SEED     for so long, in a folder of its own
@@ -237,46 +236,6 @@ TARGETS.run = {
 }
 
 --------------------------------------------------------------------------------------------------
--- Rewritings: every proposal for a made kernel answers as the kernel does, or is MARKED
-
-local held = require "held"
-local madekernels = require "madekernels"
-local shrink = require "shrink"
-
-local counts = { held = 0, marked = 0, broken = 0, refused = 0 }
-
--- The text made small while a proposal of this kind is wrong.
-local function smaller(text, kind)
-  return shrink.text(text, { "[^\n]*\n?", "[^;{}]*[;{}]?\n?", "[%w_]*[^%w_]?" }, function(less)
-    local ok, all = pcall(held.examine, less, madekernels.held(less, { kinds = kind }))
-    return ok and #all.wrong > 0
-  end)
-end
-
-TARGETS.rewritings = {
-  seeds = {},
-  change = function(rng) return madekernels.make(rng) end,
-  try = function(text, rng)
-    local all = held.examine(text, madekernels.held(text, { rng = rng }))
-    counts.held, counts.marked = counts.held + all.held, counts.marked + all.marked
-    counts.broken = counts.broken + #all.broken
-    counts.refused = counts.refused + (all.runs == 0 and 1 or 0)
-    local one = all.wrong[1]
-    if not one then return end
-    local less = smaller(text, one.kind)
-    write("rewritings.input", less)
-    local small = held.examine(less, madekernels.held(less, { kinds = one.kind })).wrong[1] or one
-    found("%s\n%s\nbecomes by %s\n%s\n(before it was made small: %s: %s)", small.how, less,
-      small.gene, small.text, one.gene, one.how)
-  end,
-  report = function()
-    return ("%d proposals held, %d more are MARKED, %d do not compile; "
-      .. "%d kernels could not be run")
-      :format(counts.held, counts.marked, counts.broken, counts.refused)
-  end,
-}
-
---------------------------------------------------------------------------------------------------
 
 local name, seconds, seed = arg[1], arg[2], math.tointeger(tonumber(arg[3]))
 local target = TARGETS[name]
@@ -312,5 +271,5 @@ while used_s() < most_s do
   n = n + 1
 end
 os.remove(input)
-io.stdout:write(("%s: %d inputs of %d seeds in %.0f s, seed %d: %snothing found\n"):format(name, n,
-  #target.seeds, used_s(), seed, target.report and target.report() .. "; " or ""))
+io.stdout:write(("%s: %d inputs of %d seeds in %.0f s, seed %d: nothing found\n"):format(name, n,
+  #target.seeds, used_s(), seed))

@@ -172,6 +172,53 @@ local TRAPS = {
   float *x = out + 512 + t * 8;
   x[0] = x[1] = 1;
   for (int i = 2; i < 8; i++) x[i] = x[i - 2] + x[i - 1] * b[i];]] },
+  { "a barrier behind a question for an item", [[
+  __shared__ float s[64];
+  if (t >= n) return;
+  s[lane] = a[t];
+  __syncthreads();
+  out[t] = s[lane / 2];]] },
+  { "one behind a question for what a thread has", [[
+  __shared__ float s[64];
+  s[lane] = a[t];
+  __syncthreads();
+  if (s[lane] > 0) return;
+  __syncthreads();
+  out[t] = s[0];]] },
+  { "a barrier for the warp behind a question for an item", [[
+  __shared__ float s[64];
+  if (t >= n) return;
+  s[lane] = a[t];
+  __syncwarp();
+  out[t] = s[lane ^ 1 & lane];]] },
+  { "a condition of a thread's own in a loop with a barrier", [[
+  __shared__ float s[64];
+  float sum = 0;
+  for (int i = 0; i < n; i++) {
+    s[lane] = a[t + i];
+    __syncthreads();
+    if (lane < 20) sum += s[lane + 1];
+    __syncthreads();
+  }
+  out[t] = sum;]] },
+  { "the last lane, where sums go to the first", [[
+  int row = t / 32, last = lane & 31;
+  float s = 0;
+  for (int j = last; j < n; j += 32) s += a[row * 64 + j];
+  for (int o = 16; o > 0; o /= 2) s += __shfl_down_sync(0xffffffffu, s, o);
+  if (last == 31) out[row] = s;]] },
+  { "shares that do not add up", [[
+  float most = 0;
+  for (int i = threadIdx.x; i < 8 * n; i += blockDim.x) most = fmaxf(most, b[i]);
+  atomicAdd(&out[3000], most);]], "" },
+  { "those of all blocks", [[
+  float most = 0;
+  for (int i = t; i < 8 * n; i += gridDim.x * blockDim.x) most = fmaxf(most, b[i]);
+  atomicAdd(&out[3000], most);]] },
+  { "a sum whose square is added", [[
+  int s = 0;
+  for (int i = t; i < 8 * n; i += gridDim.x * blockDim.x) s += (int)b[i];
+  atomicAdd(&out[3000], (float)(s * s));]] },
   { "a loop whose bound changes in it", [[
   int m = n;
   float sum = 0;
@@ -182,8 +229,8 @@ local TRAPS = {
 tap.case("traps", function()
   local n = 0
   for _, trap in ipairs(TRAPS) do
-    local what, body = table.unpack(trap)
-    local source = rewritten.source(T .. body)
+    local what, body, before = table.unpack(trap)
+    local source = rewritten.source((before or T) .. body)
     local all = held.examine(source, madekernels.held(source, { every = true }))
     tap.ok(all.runs > 0, ("%s: it runs%s"):format(what, all.runs > 0 and "" or ": " .. all.why))
     for i, one in ipairs(all.wrong) do all.wrong[i] = one.gene .. ": " .. one.how end
