@@ -326,6 +326,8 @@ typedef struct EmuOrder {
     int src_line;           /* 0: not known */
 } EmuOrder;
 EmuOrder emu_kernel_order(const EmuModule *m, const char *kernel);
+/* May it tell the host something while it runs: stores that are volatile or of system scope? */
+bool emu_kernel_talks(const EmuModule *m, const char *kernel);
 /* Names of the entries of a module, in order; NULL past the end. */
 const char *emu_kernel_name(const EmuModule *m, int index);
 

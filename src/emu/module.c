@@ -374,6 +374,24 @@ EmuOrder emu_kernel_order(const EmuModule *m, const char *kernel) {
     return o;
 }
 
+/* A store that a host may look at while the kernel runs. */
+static bool is_for_host(const PtxInstr *in) {
+    bool is_write = ptx_is(in, "st atom red") && !ptx_has_mod(in, "shared");
+    return (is_write && ptx_has_mod(in, "volatile sys mmio")) ||
+           (ptx_is(in, "membar fence") && ptx_has_mod(in, "sys"));
+}
+
+bool emu_kernel_talks(const EmuModule *m, const char *kernel) {
+    const Code *code = module_entry(m, kernel, NULL);
+    for (int i = 0; i < m->n_code; i++) {
+        const PtxFunc *f = m->code[i].func;
+        bool may_run = f && f->has_body && (!f->is_entry || (code && f == code->func));
+        for (int k = 0; may_run && k < f->n_code; k++)
+            if (is_for_host(&f->code[k])) return true;
+    }
+    return false;
+}
+
 const char *emu_kernel_name(const EmuModule *m, int index) {
     for (int i = 0; i < m->n_code; i++) {
         const PtxFunc *f = m->code[i].func;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/early.h"
 #include "runtime/op.h"
 #include "runtime/recorder.h"
 #include "runtime/report.h"
@@ -219,6 +220,7 @@ API_12(cudaThreadExit, void) {
 /* The program's own exit functions and destructors have run: what it freed there is freed. */
 __attribute__((destructor)) static void at_end(void) {
     if (runtime.emu == NULL) return;
+    if (runtime.config.streams) early_open();
     report_tell_unread();
     memory_leaks();
     recorder_end();

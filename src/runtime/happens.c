@@ -25,6 +25,8 @@ typedef struct Access {
     uint64_t seq;
     uint8_t
         *seen; /* what the region held from lo to hi then, where the host may write to it; NULL */
+    bool
+        is_told; /* the host touched it too early, or may: the kernel writes for one who looks on */
     char what[200];
     struct Access *next;
 } Access;
@@ -169,6 +171,8 @@ static void note(Stream *s, const Op *op, uint64_t address, Bytes b, bool writes
     *a = (Access){
         .region = r->address, .bytes = b, .writes = writes, .line = s->line, .seq = s->seq};
     a->bytes.lo += inside, a->bytes.hi += inside;
+    a->is_told = op && op->kind == OP_LAUNCH &&
+                 emu_kernel_talks(op->launch.kernel->module->emu, op->launch.kernel->name);
     name_op(s, op, a->what, sizeof a->what);
     check(a, &s->clock);
     if (a->bytes.hi > r->contents.size) a->bytes.hi = r->contents.size;
@@ -238,6 +242,60 @@ static void look(Access *a) {
 
 static void look_all(void) {
     for (Access *a = accesses; a; a = a->next) look(a);
+}
+
+/* --- what the host touches (early.h) --- */
+
+enum { PAGE = 4096 };
+
+/* All bytes from one offset to another that the region has. */
+static bool covers(const Access *a, const Region *r, uint64_t from, uint64_t to) {
+    if (to > r->contents.size) to = r->contents.size;
+    if (from < a->bytes.lo || to > a->bytes.hi) return false;
+    for (uint64_t at = from; a->bytes.bits && at < to; at += 8) {
+        unsigned all = to - at >= 8 ? 0xff : 0xff >> (8 - (to - at));
+        if ((eight(&a->bytes, at) & all) != all) return false;
+    }
+    return true;
+}
+
+static bool has_own_pages(const Region *r) {
+    return r->kind == REGION_MANAGED || r->kind == REGION_PINNED;
+}
+
+/* Runs of pages that one access has written whole. */
+static void each_run(const Access *a, const Region *r, void (*f)(uintptr_t from, uintptr_t to)) {
+    uint64_t begin = a->bytes.lo / PAGE * PAGE, end = (a->bytes.hi + PAGE - 1) / PAGE * PAGE;
+    for (uint64_t at = begin, from = begin; at <= end; at += PAGE) {
+        bool is_whole = at < end && covers(a, r, at, at + PAGE);
+        if (!is_whole && at > from) f(r->address + from, r->address + at);
+        if (!is_whole) from = at + PAGE;
+    }
+}
+
+void happens_written(void (*f)(uintptr_t from, uintptr_t to)) {
+    for (const Access *a = accesses; a; a = a->next) {
+        const Region *r = a->writes && !a->is_told ? memory_find(a->region) : NULL;
+        if (r && r->address == a->region && has_own_pages(r)) each_run(a, r, f);
+    }
+}
+
+void happens_touched(uint64_t address, bool writes, const Place *at) {
+    EmuAllocation of;
+    for (Access *a = accesses; a; a = a->next) {
+        bool is_it = a->writes && !a->is_told && address >= a->region + a->bytes.lo &&
+                     address < a->region + a->bytes.hi;
+        if (!is_it) continue;
+        report_finding("stream_race", at,
+                       "the host %s bytes of '%s' (byte %llu) before it waited for %s, which "
+                       "writes them",
+                       writes ? "changed" : "reads", label_of(a->region, &of),
+                       (unsigned long long)(address - a->region), a->what);
+        a->is_told = true;
+        free(a->seen);
+        a->seen = NULL;
+        return;
+    }
 }
 
 /* --- waiting --- */

@@ -6,14 +6,15 @@
 ** The default stream and those that block wait for each other, as CUDA's legacy default stream
 ** does. Accesses of copies and fills are known by what was asked for, those of kernels by what they
 ** did, to the byte (EmuLaunch.footprint). The host's own writes to memory that it shares with the
-** device are seen by what has changed when it calls next; its reads are not seen, nor are textures
-** and surfaces. Several threads of the host count as one. A copy to or from pageable memory, and
+** device are seen by what has changed when it calls next; what it reads of what the device writes,
+** by early.h. Textures and surfaces are not seen. Several threads of the host count as one. A copy to or from pageable memory, and
 ** any that the host waits for, is over when the call returns.
 */
 #ifndef GILUA_RUNTIME_HAPPENS_H
 #define GILUA_RUNTIME_HAPPENS_H
 
 #include "runtime/graph.h"
+#include "runtime/place.h"
 
 /* Around an op that runs on a stream. The host knows what is before a function of its own. */
 void happens_begin(Stream *s, const Op *op);
@@ -34,6 +35,11 @@ HappensGraph happens_graph(Stream *s);
 void happens_node(Stream *s, const HappensGraph *g, Node *n);
 void happens_node_end(Stream *s, Node *n);
 void happens_graph_end(Stream *s, HappensGraph *g, const Graph *of);
+
+/* Runs of pages that work under way has written whole, and that a host may not touch yet. */
+void happens_written(void (*f)(uintptr_t from, uintptr_t to));
+/* It touched an address of them. */
+void happens_touched(uint64_t address, bool writes, const Place *at);
 
 void clock_join(Clock *to, const Clock *from);
 void clock_free(Clock *c);

@@ -224,6 +224,13 @@ static void describe(const Frame *f, Place *out) {
     }
 }
 
+Place place_at(const void *code) {
+    Place p = {.text = "somewhere in the program"};
+    Frame f;
+    if (code && read_frame((char *)(uintptr_t)code + 1, &f)) describe(&f, &p);
+    return p;
+}
+
 const Place *place_of_call(void) {
     static struct {
         void *back[FRAMES];

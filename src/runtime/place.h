@@ -14,6 +14,8 @@ typedef struct Place {
 
 /* Valid until the next call. Skips CUDA's own inline functions and the stand-ins of kernels. */
 const Place *place_of_call(void);
+/* Where an instruction of the program stands; may_use is not set. */
+Place place_at(const void *code);
 /* The call launches this kernel: lines of its definition, inlined there, are not the call's. */
 void place_launches(const void *kernel);
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "compile/link.h"
+#include "runtime/early.h"
 #include "runtime/recorder.h"
 #include "runtime/driver.h"
 #include "runtime/report.h"
@@ -94,12 +95,17 @@ static void start(const char *name) {
 
 /* --- calls --- */
 
+/* Calls that run, one in another: functions of the host's in streams call, too. */
+static int depth;
+
 void call_lock(const char *name) {
     pthread_mutex_lock(&lock);
     thread.name = name;
+    if (depth++ == 0 && runtime.config.streams) early_open();
 }
 
 CudaError call_unlock(CudaError e) {
+    if (--depth == 0 && runtime.config.streams) early_close();
     pthread_mutex_unlock(&lock);
     return e;
 }

@@ -14,13 +14,19 @@ __global__ void add(const int *x, int *y) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     y[i] += x[i];
 }
+__global__ void progress(volatile int *done) {
+    *done = 1;
+    __threadfence_system();
+    *done = 2;
+}
 __global__ void evens(int *x, int first) {
     x[2 * threadIdx.x + first] = threadIdx.x;
 }
 
 static cudaStream_t a, b, blocking, other;
 static cudaEvent_t event;
-static int *x, *y, *z, *pinned, *managed;
+static int *x, *y, *z, *pinned, *managed, *one;
+static volatile int kept;
 
 static void order(cudaStream_t first, cudaStream_t second) {
     cudaEventRecord(event, first);
@@ -93,6 +99,25 @@ template <bool BUG> static void shared() { // told: the host changed bytes of 'c
     if (!BUG) cudaStreamSynchronize(a);
     managed[7] = -1;
 }
+template <bool BUG> static void copied() { // told: the host reads bytes of 'cudaHostAlloc 4' (byte 4000) before it waited for cudaMemcpyAsync on stream 2
+    cudaMemcpyAsync(pinned, x, BYTES, cudaMemcpyDeviceToHost, a);
+    if (!BUG) cudaStreamSynchronize(a);
+    kept = pinned[1000];
+}
+template <bool BUG> static void computed() { // told: the host reads bytes of 'cudaMallocManaged 5' (byte 12) before it waited for kernel fill(int*, int) on stream 2
+    fill<<<N / 128, 128, 0, a>>>(managed, 1);
+    if (!BUG) cudaEventRecord(event, a), cudaEventSynchronize(event);
+    kept = managed[3];
+}
+template <bool BUG> static void small() { // told: the host reads bytes of 'cudaHostAlloc 6' (byte 0) before it waited for cudaMemcpyAsync on stream 3
+    *one = 0;
+    progress<<<1, 1, 0, a>>>(one); // tells the host while it runs
+    kept = *one;
+    cudaStreamSynchronize(a);
+    cudaMemcpyAsync(one, x, sizeof *one, cudaMemcpyDeviceToHost, b);
+    cudaStreamSynchronize(BUG ? a : b);
+    kept = *one;
+}
 template <bool BUG> static void chain() { // told: kernel fill(int*, int) on stream 2 and kernel fill(int*, int) on stream 5
     fill<<<N / 128, 128, 0, a>>>(x, 1);
     order(a, b);
@@ -120,7 +145,8 @@ template <bool BUG> static void graph() { // told: kernel fill(int*, int) on str
 template <bool BUG> static void run() {
     void (*all[])() = {kernels<BUG>, copy<BUG>,    early<BUG>, parts<BUG>,     between<BUG>,
                        legacy<BUG>,  memset_<BUG>, pool<BUG>,  pool_free<BUG>, refilled<BUG>,
-                       called<BUG>,  shared<BUG>,  chain<BUG>, graph<BUG>};
+                       called<BUG>,  shared<BUG>,  copied<BUG>, computed<BUG>, small<BUG>, chain<BUG>,
+                       graph<BUG>};
     for (auto f : all) f(), cudaDeviceSynchronize();
 }
 
@@ -132,6 +158,7 @@ int main(int, char **argv) {
     cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
     cudaMalloc(&x, BYTES), cudaMalloc(&y, BYTES), cudaMalloc(&z, BYTES);
     cudaMallocHost(&pinned, BYTES), cudaMallocManaged(&managed, BYTES);
+    cudaMallocHost(&one, sizeof *one);
     cudaMemset(x, 0, BYTES), cudaMemset(y, 0, BYTES);
     cudaDeviceSynchronize();
     if (strcmp(argv[1], "bug") == 0) run<true>();
