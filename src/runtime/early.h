@@ -3,8 +3,8 @@
 **
 ** While no call of the program runs, the pages that such work has written whole cannot be accessed;
 ** the first access of the program is a signal, which notes it and opens the page. So a page that
-** holds anything else is not watched, nor is memory of cudaHostRegister. A system call that is given
-** such a page fails with EFAULT.
+** holds anything else is not watched, nor is memory of cudaHostRegister. A system call that is
+** given such a page fails with EFAULT.
 */
 #ifndef GILUA_RUNTIME_EARLY_H
 #define GILUA_RUNTIME_EARLY_H

@@ -1,6 +1,6 @@
-/* inlined.c - calls that a compiler replaced by their functions' code (lines.h). Each is an entry of
-** .debug_info with the addresses of that code and the line of the call: DWARF 5, 2.17, 3.3.8, 7.5.
-** A unit's entries are read in their order, which has outer calls before inner ones. */
+/* inlined.c - calls that a compiler replaced by their functions' code (lines.h). Each is an entry
+** of .debug_info with the addresses of that code and the line of the call: DWARF 5, 2.17, 3.3.8,
+** 7.5. A unit's entries are read in their order, which has outer calls before inner ones. */
 #include "runtime/dwarf.h"
 
 #include <stdlib.h>

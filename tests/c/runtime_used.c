@@ -1,5 +1,5 @@
-/* runtime_used.c - does the code behind a call use its result? Pieces of code by the assembler, each
-** with the answer; and the length of instructions of every kind, by what follows them. */
+/* runtime_used.c - does the code behind a call use its result? Pieces of code by the assembler,
+** each with the answer; and the length of instructions of every kind, by what follows them. */
 #include "runtime/used.h"
 #include "tap.h"
 

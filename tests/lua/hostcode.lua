@@ -587,6 +587,7 @@ tap.case("memory", function()
     cudaMalloc((void **)&b, 2 * n * sizeof(int));
     CHECK(cudaMallocManaged(&c, sizeof(double) * n));
     cudaMallocPitch(&d, &pitch, 20 * sizeof(float), 5);
+    cudaMallocPitch((void **)&image.data, &image.row, 7 * sizeof(float), 5);
     cudaMalloc(&e, size_at_run_time());
     cudaMalloc(&list[0], 12);
   ]]
@@ -600,6 +601,8 @@ tap.case("memory", function()
   tap.is(bytes "c", 80, "managed, in a macro")
   tap.is(bytes "d", 400, "rows: without padding")
   tap.is(host:value "pitch", 80, "and the pitch is that of a row")
+  tap.is(host:value "row", 28, "a struct's, by its last name")
+  tap.is(host:value "image", nil, "the struct is no number")
   tap.is(bytes "e", nil, "known at run time")
   tap.is(bytes "list[1]", 12, "an element of a list")
   tap.is(host:allocation "f", nil, "not asked for")

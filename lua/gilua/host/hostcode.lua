@@ -101,14 +101,15 @@ local function read_macro(self, d)
   end
 end
 
--- `cudaMalloc…(&name, bytes)`, `cudaMallocPitch(&name, &pitch, width, height)`
+-- `cudaMalloc…(&name, bytes)`, `cudaMallocPitch(&name, &pitch, width, height)`. The pitch of a
+-- struct (`&a.pitch`) is known by its last name, as its members are.
 local function read_allocation(self, code, call, name, args, body)
   local target = (args[1] or ""):match "&%s*(.*)$"
   self.allocations[#self.allocations + 1] = { target = target, args = args,
     line = code.t:line(call.first), place = place_of(code, call.first), body = body,
     own = locals.now(code, body) }
   self.allocated[(target or ""):match "^[%a_][%w_]*" or ""] = true
-  local pitch = name == "cudaMallocPitch" and (args[2] or ""):match "&%s*([%a_][%w_]*)"
+  local pitch = name == "cudaMallocPitch" and (args[2] or ""):match "&.-([%a_][%w_]*)%s*$"
   if pitch and args[3] then names.define(self, pitch, args[3]) end
 end
 

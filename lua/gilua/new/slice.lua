@@ -394,6 +394,14 @@ local function above(self, left)
   return ""
 end
 
+-- A template whose parameter is called, as `f(i)`, is launched with a lambda as a rule, whose type
+-- has no name.
+local function lambda_hint(self, e)
+  if not (self.is_template and e.text:find("function type", 1, true)) then return "" end
+  return "; a template's parameter that is called stands for a lambda or a function object: give "
+    .. "--template with a struct of the file that has operator(), or a kernel without the template"
+end
+
 local function refuse(self, e)
   local lost = {}
   for _, l in ipairs(self.left_out) do
@@ -407,8 +415,8 @@ local function refuse(self, e)
         l.why, above(self, l))
     end
   end
-  fail("kernel %s does not compile for a GPU alone: %s:%d: %s%s", self.kernel,
-    e.path, e.line, e.text, table.concat(lost))
+  fail("kernel %s does not compile for a GPU alone: %s:%d: %s%s%s", self.kernel,
+    e.path, e.line, e.text, lambda_hint(self, e), table.concat(lost))
 end
 
 local function write_headers(self)
@@ -763,6 +771,7 @@ function M.cut(text, name, kernel, o)
   for _, item in ipairs(chosen) do
     local template = o.templates and o.templates[item.name] or o.template or {}
     local has_names = item.template and #item.template > 0
+    self.is_template = self.is_template or has_names
     local space = is_apart and has_names and item.name .. "_arguments" or nil
     table.insert(file.edits, head_edit(text, item, template, in_extern_c(text, item),
       space and ("namespace %s { "):format(space) or ""))

@@ -99,10 +99,10 @@ typedef enum NumApprox {
     NUM_TANH
 } NumApprox;
 float num_worst(NumApprox f, float a, float b, bool ftz, bool away);
-/* The same of ex2 and tanh of half precision; and of rcp and rsqrt in f64, near the true value,
-** which the ISA bounds by its 20 bits at most: one unit of these, or (rsqrt.approx.f64, of which the
-** CUDA guide says 1 ulp) of all bits. */
+/* The same of ex2 and tanh of half precision. */
 uint16_t num_worst_half(NumApprox f, uint16_t bits, bool brain, bool away);
+/* The same of rcp and rsqrt in f64, near the true value. The ISA gives no bound: it is one unit of
+** their 20 bits, or of all bits for rsqrt.approx.f64 (the CUDA guide's rsqrt: 1 ulp). */
 double num_worst_f64(double near, bool all_bits, bool away);
 /* .approx.ftz.f64: 20 bits from the upper half of x; rsqrt.approx.f64 is 1 / sqrt(x), twice
 ** rounded (within 2 ulp). */
