@@ -1,5 +1,5 @@
-/* dwarf.h - debug information as bytes, for lines.c and inlined.c alone: sections of a file, numbers
-** and texts in them, and the table of lines of a unit, which has the names of its files.
+/* dwarf.h - debug information as bytes, for lines.c and inlined.c alone: sections of a file,
+** numbers and texts in them, and the table of lines of a unit, which has the names of its files.
 */
 #ifndef GILUA_RUNTIME_DWARF_H
 #define GILUA_RUNTIME_DWARF_H
