@@ -2,23 +2,26 @@
 -- evolved, the winner put into its file by `gilua apply --in-place`, launch and all, both are built
 -- with nvcc and run.
 --
---   gilua --device cuda tests/gpu/applied.lua FOLDER [--population 60] [--generations 8]
---     [--bound 450] [--within 0.05]
+--   gilua --device cuda tests/gpu/applied.lua FOLDER[,FOLDER…] [--population 60]
+--     [--generations 8] [--seconds 450] [--within 0.05]
 --
 -- A problem that `gilua new` made smaller, for the virtual GPU, gets the program's size on a GPU:
 -- what fits into the second-level cache gains otherwise than what does not.
 --
--- FOLDER holds programs of one .cu file that launch one kernel in one statement and print what it
--- computed. The copy that is built times that launch, where it is asked to: 100 times, with an
--- event before and behind each, all queued while the GPU is busy, as gilua measures
--- (docs/device.md); the median counts. Before and after run in turn, five times.
+-- FOLDER holds programs, NAME.cu each, with NAME_*.cu where one is in several files, and headers
+-- of all; tests/gpu/launches has twelve that launch in as many forms. Each prints what it computed.
+-- The copy that is built times one launch, where it is asked to: the only one, or the statement
+-- before `// timed`. It runs 100 times, with an event before and behind each, all queued while the
+-- GPU is busy, as gilua measures (docs/device.md); the median counts. Before and after run in turn,
+-- five times. A line `// new: --kernel NAME` gives `gilua new` more words.
 --
 -- A row for each program: what evolve promises, what the program gained, whether it prints the
 -- same, but for numbers that may differ by 1e-4 of their size, and whether the launch was written
--- or MARKED. Without a GPU nothing is timed.
+-- or MARKED. A kernel that wants a launch which nobody writes stays as it was. Without a GPU
+-- nothing is timed.
 -- Ends with status 1 where a program that was changed prints something else, does not build, or
 -- gains less than promised by more than --within, and where none was changed. No program is begun
--- after --bound seconds.
+-- after --seconds.
 
 local core = require "gilua.core"
 local gi = require "gilua"
@@ -28,10 +31,10 @@ local textfile = require "gilua.base.textfile"
 
 local options = gi.cli {
   doc = "What evolve promises of whole programs, held against these.",
-  positional = { { name = "folder", doc = "of programs, each a .cu file" } },
+  positional = { { name = "folder", doc = "of programs; several with commas between" } },
   { name = "population", default = 60, min = 2, doc = "of evolve" },
   { name = "generations", default = 8, min = 1, doc = "of evolve" },
-  { name = "bound", default = 450, min = 1, doc = "seconds after which none is begun" },
+  { name = "seconds", default = 450, min = 1, doc = "after which none is begun" },
   { name = "within", default = 0.05, min = 0.0, doc = "a gain may miss the promise by this" },
   { name = "out", default = "out/applied", doc = "folder for copies and runs" },
 }
@@ -82,21 +85,52 @@ local function last_line(text) return text:match "([^\n]*)\n*$" end
 
 -- A program's text in which its launch is timed; nil where it has not just one.
 local function timed(text)
-  local new, n = text:gsub("\n([ \t]*)([%w_]+<<<[^;\n]*>>>%b());", "\n%1APPLIED_TIMED(%2);")
+  local new, n = text:gsub("\n([ \t]*)([^\n]-);([ \t]*// timed)", "\n%1APPLIED_TIMED(%2);%3")
+  if n == 0 then
+    new, n = text:gsub("\n([ \t]*)([%w_]+<<<[^;\n]*>>>%b());", "\n%1APPLIED_TIMED(%2);")
+  end
   return n == 1 and TIMER .. new or nil
 end
 
 local BUILD = is_gpu and "nvcc -O3 -arch=sm_90 -std=c++17"
   or "nvcc -std=c++17 -cudart shared -gencode arch=compute_90,code=compute_90"
 
+-- The files of a program in a folder, by name: its own and headers.
+local function files_of(folder, name)
+  local files = {}
+  for file in lfs.dir(folder) do
+    local is_own = file == name .. ".cu" or file:sub(1, #name + 1) == name .. "_"
+      and file:find "%.cu$"
+    if is_own or file:find "%.h$" or file:find "%.cuh$" then
+      files[file] = textfile.read(folder .. "/" .. file, "a program")
+    end
+  end
+  return files
+end
+
+local function write_files(folder, files)
+  assert(textfile.make_folder(folder))
+  for file, text in pairs(files) do textfile.write(folder .. "/" .. file, text) end
+end
+
+-- The files of a program with its launch timed; nil where it has not just one.
+local function timed_files(files)
+  local list, n = {}, 0
+  for file, text in pairs(files) do
+    local new = file:find "%.cu$" and timed(text)
+    list[file], n = new or text, n + (new and 1 or 0)
+  end
+  return n == 1 and list or nil
+end
+
 -- Builds both versions at once; nil and why.
 local function build(folder, before, after)
-  for name, text in pairs { before = before, after = after } do
-    local copy = timed(text)
-    if not copy then return nil, name .. ": not one launch in a statement" end
-    textfile.write(("%s/%s.cu"):format(folder, name), copy)
+  for name, files in pairs { ["before.d"] = before, ["after.d"] = after } do
+    local copies = timed_files(files)
+    if not copies then return nil, name .. ": not one launch in a statement" end
+    write_files(folder .. "/" .. name, copies)
   end
-  local one = BUILD .. " -o %s %s.cu & %s=$!"
+  local one = BUILD .. " -o %s %s.d/*.cu & %s=$!"
   local said, built = shell(folder, one:format("before", "before", "a") .. "; "
     .. one:format("after", "after", "b") .. "; wait $a && wait $b")
   return built, last_line(said)
@@ -147,38 +181,55 @@ end
 
 local judged = 0 -- programs
 
--- One program; why it does not keep what was promised, or nil.
-local function try(name)
-  local folder = ("%s/%s"):format(options.out, name)
-  os.execute("rm -rf " .. gi.shell.word(folder))
-  assert(textfile.make_folder(folder))
-  local path = ("%s/%s.cu"):format(options.folder, name)
-  local text = textfile.read(path, "a program")
-  textfile.write(("%s/%s.cu"):format(folder, name), text)
-  local function command(words) return shell(folder, gilua .. " " .. words) end
-  local function row(what) print(("%-14s %s"):format(name, what)) end
-  local said, fine = command(("new %s.cu problem"):format(name))
+local marked = 0 -- programs that stay as they were, for their launch is a person's to write
+
+-- Puts the winner into the program's files; nil, and why not where that is a fault.
+local function apply(command, row)
+  local said, fine = command "apply run --in-place --quiet"
+  if fine then return "written" end
+  local mark = "MARKED: " .. last_line(said)
+  if said:find "wants another launch" or said:find "that a launch is changed" then
+    marked = marked + 1
+    row(mark)
+    return nil
+  end
+  said, fine = command "apply run --in-place --quiet --anyway"
+  if fine then return mark end
+  row("apply: " .. last_line(said))
+  return nil, true
+end
+
+-- Evolves a program that is in a folder; false where it found nothing, which it says.
+local function evolved(folder, name, text, command, row)
+  local said, fine = command(("new %s.cu problem %s"):format(name,
+    text:match "\n// new: ([^\n]*)" or ""))
   if not fine then return row("new: " .. last_line(said)) end
   if is_gpu then set_size(folder .. "/problem/problem.lua") end
   said, fine = command(("evolve problem --device %s --population %d --generations %d --seed %d "
     .. "--quiet --out run"):format(options.device, options.population, options.generations,
     options.seed))
-  if not fine then
-    said = last_line(said)
-    return row("evolve: " .. (said ~= "" and said or "found nothing better"))
+  if fine then return true end
+  said = last_line(said)
+  row("evolve: " .. (said ~= "" and said or "found nothing better"))
+end
+
+-- One program; why it does not keep what was promised, or nil.
+local function try(from, name)
+  local folder, files = ("%s/%s"):format(options.out, name), files_of(from, name)
+  os.execute("rm -rf " .. gi.shell.word(folder))
+  write_files(folder, files)
+  local function command(words) return shell(folder, gilua .. " " .. words) end
+  local function row(what) print(("%-14s %s"):format(name, what)) end
+  if not evolved(folder, name, files[name .. ".cu"], command, row) then return end
+  local result = result_of(folder)
+  local mark, is_fault = apply(command, row)
+  if not mark then return is_fault and "apply: " .. name or nil end
+  local built, why = build(folder, files, files_of(folder, name))
+  if not built then
+    row("nvcc: " .. why)
+    return "build: " .. name
   end
-  local result, mark = result_of(folder), "written"
-  said, fine = command "apply run --in-place --quiet"
-  if not fine then
-    mark = "MARKED: " .. last_line(said)
-    said, fine = command "apply run --in-place --quiet --anyway"
-  end
-  if not fine then return row("apply: " .. last_line(said)), "apply: " .. name end
-  local new = textfile.read(("%s/%s.cu"):format(folder, name), "the program")
-  local built, why = build(folder, text, new)
-  if not built then return row("nvcc: " .. why), "build: " .. name end
-  local one, two = run(folder, "before"), run(folder, "after")
-  local is_same = same(one, two)
+  local is_same = same(run(folder, "before"), run(folder, "after"))
   local gain, before, after = gained(folder)
   local misses = gain and gain / result.speedup < 1 - options.within
   row(("promised %6.3fx, got %s, %s, launch %s  %s"):format(result.speedup,
@@ -186,23 +237,34 @@ local function try(name)
       or "no time", is_same and "prints the same" or "PRINTS SOMETHING ELSE", mark,
     result.best.genome))
   judged = judged + 1
-  if not is_same then return nil, "output: " .. name end
-  return nil, misses and mark == "written" and "gain: " .. name or nil
+  if not is_same then return "output: " .. name end
+  return misses and mark == "written" and "gain: " .. name or nil
 end
 
-local names, faults = {}, {}
-for name in lfs.dir(options.folder) do names[#names + 1] = name:match "^(.*)%.cu$" end
-table.sort(names)
-for _, name in ipairs(names) do
-  if core.system.seconds() - began > options.bound then
-    print(name .. ": not begun, for the time is over")
-  else
-    local _, fault = try(name)
-    faults[#faults + 1] = fault
-    io.stdout:flush()
+-- The programs of a folder, by name: none that is a part of another.
+local function names_in(folder)
+  local names, list = {}, {}
+  for file in lfs.dir(folder) do names[file:match "^(.*)%.cu$" or ""] = true end
+  for name in pairs(names) do
+    local whole = name:match "^(.*)_%w+$"
+    if name ~= "" and not names[whole] then list[#list + 1] = name end
+  end
+  table.sort(list)
+  return list
+end
+
+local faults = {}
+for folder in options.folder:gmatch "[^,]+" do
+  for _, name in ipairs(names_in(folder)) do
+    if core.system.seconds() - began > options.seconds then
+      print(name .. ": not begun, for the time is over")
+    else
+      faults[#faults + 1] = try(folder, name)
+      io.stdout:flush()
+    end
   end
 end
 if judged == 0 then faults[#faults + 1] = "no program was changed and run" end
-print(#faults == 0 and ("all %d keep what was promised"):format(judged)
-  or table.concat(faults, "; "))
+print(("%d changed, %d MARKED for their launch: %s"):format(judged, marked,
+  #faults == 0 and "all keep what was promised" or table.concat(faults, "; ")))
 os.exit(#faults == 0, true)

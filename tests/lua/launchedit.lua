@@ -150,6 +150,20 @@ tap.case("launches by calls", function()
   tap.is(edited(macro:format "(g) * 2"), macro:format "((g) * 2 + 3) / 4" .. " 1 0", "in a macro")
 end)
 
+tap.case("launches by a pointer", function()
+  local function is(text, done, why)
+    tap.is(edited("void f(int n) { " .. text .. " s<<<n, 64>>>(a); }", "grid.x*2"),
+      ("void f(int n) { %s s<<<%s, 64>>>(a); } %d 0"):format(text, done and "n * 2" or "n",
+        done and 1 or 0), why)
+  end
+  is("auto s = k;", true, "that is declared with the kernel")
+  is("void (*s)(float *) = &k<float>;", true, "or with its address")
+  is("auto s = k; if (n > 3) s = other;", false, "it gets another")
+  is("auto s = n > 3 ? k : other;", false, "one of two")
+  is("auto s = k; go(&s);", false, "somebody may give it another")
+  is("static auto s = k;", false, "it outlives the call")
+end)
+
 tap.case("what is left to a person", function()
   local far = "void f() { void *l[] = { &x }; } void g() { cudaLaunchKernel(k, n, b, l, 0, 0); }"
   tap.is(edited(far, "grid.x*2"), far .. " 0 1", "arguments of another function's list")

@@ -5,6 +5,9 @@
 --   cudaLaunchKernel(kernel, grid, block, arguments, shared, stream), the cooperative one, too
 --   cudaLaunchKernelEx(&configuration, kernel, …), where each field of the configuration is given
 --     once and one launch alone has it
+--
+-- A pointer that is declared with a kernel and then launched alone, `auto step = kernel;`, is that
+-- kernel.
 
 local code_of = require "gilua.host.code"
 local csource = require "gilua.source.csource"
@@ -23,6 +26,7 @@ local FIELDS = { "gridDim", "blockDim", "dynamicSmemBytes" } -- of a configurati
 ---@field line integer
 ---@field kernel string
 ---@field name integer the token of its name
+---@field given? integer of a launch by a pointer: the token of the kernel that this is
 ---@field template string[] its arguments
 ---@field grid? TokenRange these four are nil where the launch is not understood
 ---@field block? TokenRange
@@ -129,6 +133,27 @@ local function by_configuration(code, site, args, name)
   end
 end
 
+-- Is a pointer used in launches alone, by its name?
+local function is_launched_alone(code, d, sites)
+  local at = {}
+  for _, site in ipairs(sites) do at[site.name] = true end
+  for i in function(_, k) return code.t:find(k + 1, d.name) end, nil, d.scope_first do
+    if i > d.scope_last then break end
+    if i ~= d.token and not at[i] then return false end
+  end
+  return true
+end
+
+-- Gives a launch by a pointer the kernel that the pointer is declared with.
+local function settle(code, site, sites)
+  local d = site.grid and declared(code, site.kernel, site.at)
+  local is_own = d and d.within == "block" and not d.static and #d.extents == 0
+  local begun = is_own and #site.template == 0 and code_of.begun(code, d)
+  if not begun or not is_launched_alone(code, d, sites) then return end
+  local at, template = named(code, begun)
+  if at then site.kernel, site.template, site.given = code.t[at], template, at end
+end
+
 -- What reads a call that launches, and which of its arguments is the kernel.
 local CALLS = { cudaLaunchKernel = { by_call, 1 }, cudaLaunchCooperativeKernel = { by_call, 1 },
   cudaLaunchKernelEx = { by_configuration, 2 }, cudaLaunchKernelExC = { by_configuration, 2 } }
@@ -160,6 +185,7 @@ function M.own(code)
     at = t:find(at + 1, "<<<")
   end
   table.sort(list, function(a, b) return a.at < b.at end)
+  for _, site in ipairs(list) do settle(code, site, list) end
   code.sites = list
   return list
 end

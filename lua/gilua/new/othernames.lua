@@ -38,7 +38,7 @@ end
 local function harmless(code, kernel)
   local known, hidden = {}, {}
   for _, site in ipairs(launchsites.own(code)) do
-    if site.kernel == kernel and site.grid then known[site.name] = true end
+    if site.kernel == kernel and site.grid then known[site.given or site.name] = true end
   end
   for _, d in ipairs(code_of.declarations(code)) do
     if d.name == kernel then

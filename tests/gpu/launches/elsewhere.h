@@ -1,0 +1,1 @@
+__global__ void row_means(float *y, const float *x, int rows, int cols);
