@@ -101,8 +101,9 @@ struct Exact {
     /* where it is: set by exact_step */
     const Code *running;
     const Ins *at;
-    Word *answer; /* of the arrays that emu_exact_take was given, one after the other */
-    double *real; /* what the kernel answered there, as a number or as an integer */
+    bool wrote_number; /* some answer is a number that a kernel wrote */
+    Word *answer;      /* of the arrays that emu_exact_take was given, one after the other */
+    double *real;      /* what the kernel answered there, as a number or as an integer */
     size_t n_answers, cap_answers;
 };
 
@@ -130,6 +131,7 @@ void exact_memory_free(Exact *x);
 /* Words of global memory; of the memory of the host's that a constant row was filled from. */
 Word exact_load(Exact *x, uint64_t address);
 void exact_store(Exact *x, uint64_t address, const Word *w);
+bool exact_wrote_number(Exact *x, uint64_t address);
 Word exact_load_host(Exact *x, const void *at);
 Word exact_param(const Exact *x, uint64_t offset); /* of the kernel */
 /* The word of a lane at an address in a space, 4-aligned. */

@@ -27,8 +27,7 @@ void exact_memory_free(Exact *x) {
 
 static Word input(const Exact *x, const ExactMemory *m, uint64_t offset) {
     bool wide = m->type == EMU_EXACT_F64;
-    Word place = {.p = m->id, .q = wide ? offset & ~(uint64_t)7 : offset, .degree = 1};
-    Word w = exact_opaque(x, HASH_INPUT, &place, &place);
+    Word w = exact_element(x, HASH_INPUT, m->id, wide ? offset & ~(uint64_t)7 : offset, 1);
     w.kind = m->type == EMU_EXACT_WORDS ? WORD_INPUT : WORD_NUMBER;
     if (wide) w.half = offset & 4 ? HALF_HIGH : HALF_LOW;
     return w;
@@ -105,6 +104,11 @@ Word exact_load(Exact *x, uint64_t address) {
     const ExactPage *p = page_of(x, address >> PAGE_SHIFT);
     const Word *w = p ? &p->word[address >> 2 & (PAGE_WORDS - 1)] : NULL;
     return w && w->kind != WORD_UNSET ? *w : fresh(x, address);
+}
+
+bool exact_wrote_number(Exact *x, uint64_t address) {
+    const ExactPage *p = page_of(x, address >> PAGE_SHIFT);
+    return p && p->word[address >> 2 & (PAGE_WORDS - 1)].kind == WORD_NUMBER;
 }
 
 void exact_store(Exact *x, uint64_t address, const Word *w) {

@@ -128,7 +128,7 @@ typedef struct Atom {
 
 static bool same_words(const Word *a, const Word *b) {
     bool plain = a->kind <= WORD_RAW && b->kind <= WORD_RAW;
-    return plain || (a->kind == b->kind && a->p == b->p && a->q == b->q && a->half == b->half);
+    return plain || (a->kind == b->kind && a->p == b->p && a->half == b->half);
 }
 
 /* The sum of what was there and what is added, which is the same in any order. */
@@ -138,7 +138,7 @@ static Atom atom_sum(Exact *x, const Warp *w, const AtomForm *form, const Ins *i
         Num a = exact_double(x, there.low, there.high, old);
         Num b = exact_double(x, given.low, given.high, LANE(U64, w, in->b, (uint32_t)lane));
         Word sum = exact_add(x, &a, &b), high = sum;
-        if (sum.kind >= WORD_NUMBER) sum.half = HALF_LOW, high.half = HALF_HIGH;
+        if (exact_is_number(&sum)) sum.half = HALF_LOW, high.half = HALF_HIGH;
         return (Atom){sum, high};
     }
     Num a = exact_single(x, there.low, (uint32_t)old);
@@ -208,7 +208,7 @@ void exact_atomic(Machine *m, const Warp *w, const Ins *in, int lane, uint64_t a
 /* What a texture has at some coordinates is a function of these, and nothing else is known of it:
 ** an integer texel, which its bits are, may be one of an image. */
 static Word texel(Exact *x, const Warp *w, const Frame *f, const TexForm *t, uint32_t lane, int k) {
-    Word at = {.p = LANE(U64, w, t->handle, lane), .q = (uint64_t)k, .degree = 1};
+    Word at = exact_element(x, HASH_TEXEL, LANE(U64, w, t->handle, lane), (uint64_t)k, 1);
     for (int c = 0; c < t->dims + t->layered + t->cube; c++) {
         Word word = exact_get(f, t->coord[c], (int)lane, false);
         uint32_t bits = LANE(U32, w, t->coord[c], lane);

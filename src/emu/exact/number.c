@@ -25,8 +25,7 @@ uint64_t exact_hash(const Exact *x, ExactHash what, uint64_t a, uint64_t b, uint
     return mix((h << 1 | h >> 63) ^ mix(b + x->key[2]) ^ x->key[3]);
 }
 
-/* A new number with independent elements in both fields. */
-static Word element(const Exact *x, ExactHash what, uint64_t a, uint64_t b, float degree) {
+Word exact_element(const Exact *x, ExactHash what, uint64_t a, uint64_t b, float degree) {
     return (Word){.p = exact_hash(x, what, a, b, 1) % field_p.n,
                   .q = exact_hash(x, what, a, b, 2) % field_q.n,
                   .degree = degree > 1 ? degree : 1,
@@ -38,9 +37,8 @@ static float higher(float a, float b) {
 }
 
 Word exact_opaque(const Exact *x, ExactHash what, const Word *a, const Word *b) {
-    uint64_t first = exact_hash(x, what, a->p, a->q, 3),
-             second = exact_hash(x, what, b->p, b->q, 4);
-    return element(x, what, first, second, higher(a->degree, b->degree));
+    uint64_t first = exact_hash(x, what, a->p, 0, 3), second = exact_hash(x, what, b->p, 0, 4);
+    return exact_element(x, what, first, second, higher(a->degree, b->degree));
 }
 
 /* --- constants --- */
@@ -239,7 +237,7 @@ Word exact_rsqrt(Exact *x, const Num *a) {
 Word exact_ex2(Exact *x, const Num *a) {
     if (is_poison(a)) return a->w;
     if (a->is_endless) return a->real < 0 ? exact_constant(x, 0, true) : exact_raw();
-    if (a->w.p == 0 && a->w.q == 0) return exact_constant(x, 1, true);
+    if (a->w.p == 0) return exact_constant(x, 1, true);
     Word w = exact_opaque(x, HASH_EX2, &a->w, &a->w);
     uint64_t exponent = field_plain(&field_q, a->w.q);
     w.p = field_p.one;
@@ -252,7 +250,7 @@ Word exact_ex2(Exact *x, const Num *a) {
 /* --- maxima --- */
 
 static bool same(const Word *a, const Word *b) {
-    return a->p == b->p && a->q == b->q;
+    return a->p == b->p;
 }
 
 static ExactMaximum members(const Exact *x, const Num *a) {
@@ -263,8 +261,8 @@ static ExactMaximum members(const Exact *x, const Num *a) {
         m.has_constant = true;
         m.constant = *a;
     } else {
-        m.sum[0] = exact_hash(x, HASH_MEMBER, a->w.p, a->w.q, 5);
-        m.sum[1] = exact_hash(x, HASH_MEMBER, a->w.p, a->w.q, 6);
+        m.sum[0] = exact_hash(x, HASH_MEMBER, a->w.p, 0, 5);
+        m.sum[1] = exact_hash(x, HASH_MEMBER, a->w.p, 0, 6);
     }
     return m;
 }
@@ -282,8 +280,8 @@ static ExactMaximum united(const ExactMaximum *a, const ExactMaximum *b) {
 
 static Word maximum_word(Exact *x, ExactMaximum *m) {
     Word none = {0}, *c = m->has_constant ? &m->constant.w : &none;
-    uint64_t of_constant = exact_hash(x, HASH_MAX, c->p, c->q, 7 + m->has_constant);
-    Word w = element(x, HASH_MAX, m->sum[0] ^ of_constant, m->sum[1], m->degree);
+    uint64_t of_constant = exact_hash(x, HASH_MAX, c->p, 0, 7 + m->has_constant);
+    Word w = exact_element(x, HASH_MAX, m->sum[0] ^ of_constant, m->sum[1], m->degree);
     m->key = w.p;
     exact_keep_maximum(x, m);
     return w;
@@ -328,13 +326,13 @@ uint64_t exact_order(Exact *x, const Num *a, const Num *b) {
     int order = a->real < b->real ? 0 : a->real == b->real ? 1 : 2;
     if (a->is_endless || b->is_endless || d.kind == WORD_CONST) return 0;
     if (isnan(a->real) || isnan(b->real)) exact_fail(x, "it compares a NaN");
-    if (d.p == 0 && d.q == 0 && order != 1)
+    if (d.p == 0 && order != 1)
         exact_fail(x, "rounding alone tells apart two numbers that it compares");
-    if (d.p == 0 && d.q == 0) return 0;
+    if (d.p == 0) return 0;
     exact_degree(x, d.degree);
     Word other = negative(&d);
     if (other.p < d.p) d = other, order = 2 - order;
-    return exact_hash(x, HASH_BELOW, d.p, d.q, (uint64_t)order) | 1;
+    return exact_hash(x, HASH_BELOW, d.p, 0, (uint64_t)order) | 1;
 }
 
 void exact_whole(Exact *x, const Num *a, double whole) {
@@ -343,5 +341,5 @@ void exact_whole(Exact *x, const Num *a, double whole) {
     if (isnan(a->real)) exact_fail(x, "it makes an integer of a NaN");
     memcpy(&bits, &whole, sizeof bits);
     exact_degree(x, a->w.degree);
-    exact_fact(x, exact_hash(x, HASH_TO_INT, a->w.p, a->w.q, bits >> 12) | 1);
+    exact_fact(x, exact_hash(x, HASH_TO_INT, a->w.p, 0, bits >> 12) | 1);
 }

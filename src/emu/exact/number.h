@@ -19,7 +19,8 @@ typedef enum WordKind {
 enum { HALF_NONE, HALF_LOW, HALF_HIGH }; /* which word of an f64 it is */
 
 typedef struct Word {
-    uint64_t p, q; /* elements of the fields; for each kind but UNSET and RAW */
+    uint64_t p, q; /* elements of the fields; for each kind but UNSET and RAW. Numbers are equal */
+                   /* where p is: q has no e^(a + b) = e^a e^b */
     float degree;  /* at least that of the rational function: of numerator and denominator */
     uint8_t kind, half;
     bool divided; /* it has a denominator */
@@ -53,6 +54,8 @@ typedef enum ExactHash {
 } ExactHash;
 
 uint64_t exact_hash(const Exact *x, ExactHash what, uint64_t a, uint64_t b, uint64_t salt);
+/* A number of its own for two words: its elements in the two fields are independent. */
+Word exact_element(const Exact *x, ExactHash what, uint64_t a, uint64_t b, float degree);
 /* A number that is a function of two words and nothing more is known of it. */
 Word exact_opaque(const Exact *x, ExactHash what, const Word *a, const Word *b);
 /* A word that is not known, because of this at the running instruction. */
@@ -60,6 +63,9 @@ Word exact_poison(Exact *x, const char *why);
 Word exact_constant(Exact *x, double value, bool single);
 static inline Word exact_integer(Exact *x, double value) {
     return exact_constant(x, value, true);
+}
+static inline bool exact_is_number(const Word *w) {
+    return w->kind == WORD_NUMBER || w->kind == WORD_CONST;
 }
 static inline Word exact_raw(void) {
     return (Word){.kind = WORD_RAW};

@@ -211,7 +211,7 @@ static void test_integers(Exact *x, const Warp *w, const Frame *f, const Ins *in
     FOR_ACTIVE(w, i) {
         Word a = exact_get(f, in->a, (int)i, false), b = exact_get(f, in->b, (int)i, false);
         ExactTest t = {0};
-        bool same = is_equal && a.kind == b.kind && a.p == b.p && a.q == b.q && a.half == b.half;
+        bool same = is_equal && a.kind == b.kind && a.p == b.p && a.half == b.half;
         if (!same || a.kind == WORD_POISON) {
             t.is_poison = exact_integers(x, f, in->a, (int)i, &a) ||
                           (a = b, exact_integers(x, f, in->b, (int)i, &a));
@@ -235,9 +235,9 @@ static void put_number(const Frame *f, uint32_t row, uint32_t lane, bool wide, W
         exact_put(f, row, (int)lane, false, &word);
         return;
     }
-    if (word.kind >= WORD_NUMBER) word.half = HALF_LOW;
+    if (exact_is_number(&word)) word.half = HALF_LOW;
     exact_put(f, row, (int)lane, false, &word);
-    if (word.kind >= WORD_NUMBER) word.half = HALF_HIGH;
+    if (exact_is_number(&word)) word.half = HALF_HIGH;
     exact_put(f, row, (int)lane, true, &word);
 }
 
@@ -337,7 +337,7 @@ static void test_numbers(Exact *x, const Warp *w, const Frame *f, const Ins *in,
 /* --- choices --- */
 
 static bool is_same_word(const Word *a, const Word *b) {
-    return a->kind == b->kind && a->kind >= WORD_NUMBER && a->p == b->p && a->q == b->q;
+    return a->kind == b->kind && exact_is_number(a) && a->p == b->p && a->half == b->half;
 }
 
 /* Might it be one of the two that were compared? Input that is an integer is not made a number. */

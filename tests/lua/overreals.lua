@@ -1,0 +1,75 @@
+-- overreals: two kernels of a source text each, run over the reals on the virtual GPU, for tests of
+-- certificates. k(float *y, const float *x, const float *z, double *d, int *n, int count, float s).
+
+local core = require "gilua.core"
+local gi = require "gilua"
+
+local M = { N = 64, FAST = { "-lineinfo", "--use_fast_math" } }
+
+local HEAD = "#define LARGEST __int_as_float(0x7f800000)\n" .. 'extern "C" __global__ void k(float *y, const float *x, const float *z, double *d, '
+  .. "int *n, int count, float s) {\nint i = threadIdx.x + blockIdx.x * blockDim.x;\n"
+
+local device = assert(gi.device "emu")
+local made = {} -- code by body
+
+-- What stands before a line "//" is outside of the kernel.
+local function code_of(body, options)
+  local key = table.concat(options, " ") .. body
+  local before, inside = body:match "^(.-\n) *//\n(.*)$"
+  local source = (before or "") .. HEAD .. (inside or body) .. "\n}\n"
+  made[key] = made[key] or assert(gi.compile(source, { options = options, target = device:target() }))
+  return made[key]
+end
+
+-- Arrays of one seed: y and n are written, x, z and d are inputs.
+local function arrays_of(seed)
+  local rng, list = core.rng.new(seed), {}
+  for i, type in ipairs { "f32", "f32", "f32", "f64", "i32" } do
+    list[i] = gi.array(type, M.N)
+    rng:fill(list[i], type == "i32" and 0 or -1, type == "i32" and 9 or 1)
+  end
+  return list
+end
+
+local WRITTEN = { true, false, false, true, true }
+
+local function run(body, o, buffers)
+  local module <close> = assert(device:load(code_of(body, o.options or M.FAST)))
+  local exact, args = core.exact.new(o.seed or 1), {}
+  for i, array in ipairs(arrays_of(o.data or 1)) do
+    args[i] = buffers[i]:write(array)
+    exact:memory(buffers[i], i > 1)
+  end
+  args[6], args[7] = { "i32", o.count or M.N }, { "f32", o.s or 0.75 }
+  local m = module:launch { kernel = "k", grid = o.grid or 2, block = o.block or 32, args = args,
+    exact = exact, check_races = "global", backwards = o.backwards }
+  if m.status ~= "ok" then return nil, m.message end
+  for i, buffer in ipairs(buffers) do
+    if WRITTEN[i] then exact:take(buffer) end
+  end
+  return exact
+end
+
+--- Are two kernels' bodies equal over the reals? backwards: the second runs so.
+---@param first string
+---@param second string
+---@param o? { options?, data?, seed?, grid?, block?, count?, s?, backwards? }
+---@return table? certificate of exact:compare
+---@return string? why a kernel did not run
+function M.compared(first, second, o)
+  local buffers, again = {}, {}
+  for i, array in ipairs(arrays_of(1)) do
+    buffers[i] = device:buffer(array, { read_only = not WRITTEN[i] })
+  end
+  for key, value in pairs(o or {}) do again[key] = value end
+  local b, why, c
+  again.backwards = nil
+  local a, no = run(first, again, buffers)
+  again.backwards = o and o.backwards
+  if a then b, why = run(second, again, buffers) end
+  if a and b then c = a:compare(b) end
+  for _, one in pairs { a, b, table.unpack(buffers) } do one:close() end
+  return c, no or why
+end
+
+return M
