@@ -33,43 +33,67 @@ end
 
 local WRITTEN = { true, false, false, true, true }
 
-local function run(body, o, buffers)
-  local module <close> = assert(device:load(code_of(body, o.options or M.FAST)))
+-- A kernel's code runs: what it is over the reals; or why not.
+local function run(code, o, buffers)
+  local module <close> = assert(device:load(code))
   local exact, args = core.exact.new(o.seed or 1), {}
   for i, array in ipairs(arrays_of(o.data or 1)) do
     args[i] = buffers[i]:write(array)
     exact:memory(buffers[i], i > 1)
   end
   args[6], args[7] = { "i32", o.count or M.N }, { "f32", o.s or 0.75 }
-  local m = module:launch { kernel = "k", grid = o.grid or 2, block = o.block or 32, args = args,
-    exact = exact, check_races = "global", backwards = o.backwards }
-  if m.status ~= "ok" then return nil, m.message end
+  local m, no = module:launch { kernel = "k", grid = o.grid or 2, block = o.block or 32,
+    args = args, exact = exact, check_races = "global", backwards = o.backwards, budget = 100000 }
+  if not m or m.status ~= "ok" then return nil, m and m.message or no end
+  local answers = {}
   for i, buffer in ipairs(buffers) do
     if WRITTEN[i] then exact:take(buffer) end
+    if WRITTEN[i] then answers[#answers + 1] = buffer:read():copy() end
   end
-  return exact
+  return exact, nil, answers
 end
 
---- Are two kernels' bodies equal over the reals? backwards: the second runs so.
----@param first string
+--- Are two kernels equal over the reals? backwards: the second runs so.
+---@param first string PTX
 ---@param second string
----@param o? { options?, data?, seed?, grid?, block?, count?, s?, backwards? }
----@return table? certificate of exact:compare
+---@param o? { data?, seed?, grid?, block?, count?, s?, backwards? }
+---@return table? certificate of exact:compare; answers: lists of both kernels' arrays
 ---@return string? why a kernel did not run
-function M.compared(first, second, o)
-  local buffers, again = {}, {}
+function M.compared_code(first, second, o)
+  local buffers, again, c = {}, {}, nil
   for i, array in ipairs(arrays_of(1)) do
     buffers[i] = device:buffer(array, { read_only = not WRITTEN[i] })
   end
   for key, value in pairs(o or {}) do again[key] = value end
-  local b, why, c
   again.backwards = nil
-  local a, no = run(first, again, buffers)
+  local a, no, old = run(first, again, buffers)
   again.backwards = o and o.backwards
-  if a then b, why = run(second, again, buffers) end
-  if a and b then c = a:compare(b) end
+  local b, why, new
+  if a then b, why, new = run(second, again, buffers) end
+  if a and b then
+    c = a:compare(b)
+    c.answers = { old, new }
+  end
   for _, one in pairs { a, b, table.unpack(buffers) } do one:close() end
   return c, no or why
 end
+
+--- The same of two bodies.
+---@param first string
+---@param second string
+---@param o? { options?: string[], data?, seed?, … }
+function M.compared(first, second, o)
+  local options = o and o.options or M.FAST
+  return M.compared_code(code_of(first, options), code_of(second, options), o)
+end
+
+--- A body as a whole source.
+---@param body string
+---@return string
+function M.source(body)
+  return HEAD .. body .. "\n}\n"
+end
+
+M.target = device:target()
 
 return M
