@@ -2,7 +2,7 @@
 # that a script or a command itself lists with --help. It needs fish 3.4.
 
 # written by make docs: names
-set -g __gilua_commands doctor new check tune evolve apply resume log watch show export rescore diff replay merge verify agent cluster run record help version
+set -g __gilua_commands doctor new check tune evolve apply resume log watch show export rescore diff replay merge verify judge profile serve agent cluster run record help version
 complete -c gilua -n __gilua_first -a doctor -d 'what this machine has, and what to do about what it lacks'
 complete -c gilua -n __gilua_first -a new -d 'a problem folder for a kernel of that file'
 complete -c gilua -n __gilua_first -a check -d 'what is wrong with a problem, in order'
@@ -19,6 +19,9 @@ complete -c gilua -n __gilua_first -a diff -d 'in what two runs differ, and wher
 complete -c gilua -n __gilua_first -a replay -d 'its search simulated from its archive, as it was or otherwise'
 complete -c gilua -n __gilua_first -a merge -d 'the archives of runs in one'
 complete -c gilua -n __gilua_first -a verify -d 'is it right, and faster, on data nobody saw?'
+complete -c gilua -n __gilua_first -a judge -d 'is the kernel of another file right, and faster?'
+complete -c gilua -n __gilua_first -a profile -d 'where its kernel\'s time goes'
+complete -c gilua -n __gilua_first -a serve -d 'gilua as a tool of agents, by the Model Context Protocol'
 complete -c gilua -n __gilua_first -a agent -d 'works for gilua on other machines'
 complete -c gilua -n __gilua_first -a cluster -d 'who does, and for which runs'
 complete -c gilua -n __gilua_first -a run -d 'a whole CUDA program on the virtual GPU, every access checked'
@@ -105,10 +108,10 @@ complete -c gilua -n __gilua_first -s v -d 'print versions'
 complete -c gilua -n __gilua_first -a '(__fish_complete_suffix .lua)'
 complete -c gilua -n 'string match -q -- "-*" (commandline -ct)' -a '(__gilua_own)'
 # written by make docs: words
-complete -c gilua -n '__gilua_after check tune evolve' -a '(__gilua_folders problem.lua)'
+complete -c gilua -n '__gilua_after check tune evolve profile' -a '(__gilua_folders problem.lua)'
 complete -c gilua -n '__gilua_after apply resume log watch show export rescore diff replay merge verify' -a '(__gilua_folders result.json experiment.json)'
 complete -c gilua -n '__gilua_after new' -a '(__fish_complete_suffix .cu; __fish_complete_suffix .rec)'
-complete -c gilua -n '__gilua_after agent cluster run record' -F
+complete -c gilua -n '__gilua_after judge serve agent cluster run record' -F
 complete -c gilua -n '__gilua_after help' -a "$__gilua_commands"
 # end of words
 complete -c gilua -n 'string match -q -- "*.lua" (__gilua_plain)[1]' -F

@@ -1,9 +1,12 @@
 /* program.c - runs another program to its end, as a shell does: with this one's input and output,
 ** and what a terminal or another process says to this one is for it too; or apart, in a group of
-** its own, which ends with it, when its time is over, or when this one is interrupted. */
+** its own, which ends with it, when its time is over, or when this one is interrupted. Or begins
+** one that goes on beside this one, its output in files. */
 #include "bind/bind.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -161,6 +164,89 @@ static int become(lua_State *L) {
     return not_started(L, argv[0], errno);
 }
 
+/* Starts a program in a group of its own, with no input and its output in two files. */
+static int start_beside(char *const *argv, char *const *env, const char *out, const char *err,
+                        pid_t *pid) {
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t how;
+    const int flags = O_WRONLY | O_CREAT | O_TRUNC;
+    posix_spawnattr_init(&how);
+    posix_spawnattr_setflags(&how, POSIX_SPAWN_SETPGROUP);
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&files, 1, out, flags, 0600);
+    posix_spawn_file_actions_addopen(&files, 2, err, flags, 0600);
+    int problem = posix_spawnp(pid, argv[0], &files, &how, argv, env);
+    posix_spawn_file_actions_destroy(&files);
+    posix_spawnattr_destroy(&how);
+    return problem;
+}
+
+static int begin(lua_State *L) {
+    static const char *const known[] = {"argv", "env", "out", "err", NULL};
+    pid_t pid;
+    bind_check_options(L, 1, known);
+    char *const *argv = check_argv(L);
+    char **env = environment(L, bind_option_strings(L, 1, "env"));
+    const char *out = bind_option_string(L, 1, "out", "/dev/null");
+    const char *err = bind_option_string(L, 1, "err", "/dev/null");
+    int problem = start_beside(argv, env, out, err, &pid);
+    if (problem) return not_started(L, argv[0], problem);
+    lua_pushinteger(L, pid);
+    return 1;
+}
+
+static const char no_child[] = "no process that was begun, or its end was told";
+
+/* A child of this process that was started by begin and not reaped. */
+static pid_t check_child(lua_State *L) {
+    siginfo_t info;
+    lua_Integer pid = luaL_checkinteger(L, 1);
+    luaL_argcheck(L, pid > 1 && pid <= INT32_MAX, 1, no_child);
+    int known = waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT);
+    luaL_argcheck(L, known == 0, 1, no_child);
+    return (pid_t)pid;
+}
+
+/* Reaps a child that has ended; what it left behind ends too. */
+static int push_end(lua_State *L, pid_t pid) {
+    int status = 0;
+    kill(-pid, SIGKILL);
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
+    lua_pushinteger(L, WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
+    return 1;
+}
+
+static int ended(lua_State *L) {
+    pid_t pid = check_child(L);
+    if (!ends_within(pid, 0)) return lua_pushnil(L), 1;
+    return push_end(L, pid);
+}
+
+/* Asks it to end; where it does not, or what it has started does not, ends it. */
+static int stop(lua_State *L) {
+    const double patience_s = 2;
+    pid_t pid = check_child(L);
+    kill(-pid, SIGTERM);
+    ends_within(pid, patience_s);
+    return push_end(L, pid);
+}
+
+/* What standard input has, as soon as it has something, within so many seconds. */
+static int input(lua_State *L) {
+    char bytes[1 << 14];
+    struct pollfd fd = {.fd = 0, .events = POLLIN};
+    double seconds = luaL_checknumber(L, 1);
+    luaL_argcheck(L, seconds >= 0 && seconds < 1e6, 1, "seconds to wait");
+    int ready = poll(&fd, 1, (int)(seconds * 1000));
+    if (bind_interrupted) return bind_interrupt(L);
+    ssize_t n = ready > 0 ? read(0, bytes, sizeof bytes) : 0;
+    bool at_end = ready > 0 && (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN));
+    if (at_end) return lua_pushnil(L), 1;
+    lua_pushlstring(L, bytes, n > 0 ? (size_t)n : 0);
+    return 1;
+}
+
 static int end_with_parent(lua_State *L) {
     lua_pushboolean(L, prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() > 1);
     return 1;
@@ -175,6 +261,17 @@ void bind_program(lua_State *L) {
          "(\"timeout\") or by the interrupt key."},
         {"become", become, "core.system.become{argv=, env=} -> nil, message, code",
          "Runs a program in the place of this one. Returns where it cannot be started."},
+        {"begin", begin, "core.system.begin{argv=, env=, out=, err=} -> pid or nil, message, code",
+         "Starts a program that goes on beside this one, in a process group of its own, with no "
+         "input; out and err are files for its output."},
+        {"ended", ended, "core.system.ended(pid) -> status or nil",
+         "How a program that was begun has ended, once it has: 128 and the number of a signal. It "
+         "is told once."},
+        {"stop", stop, "core.system.stop(pid) -> status",
+         "Ends a program that was begun, and all that it has started."},
+        {"input", input, "core.system.input(seconds) -> bytes or nil",
+         "What standard input has, as soon as it has something; \"\" where there is nothing within "
+         "so many seconds, nil at its end."},
         {"end_with_parent", end_with_parent, "core.system.end_with_parent() -> boolean",
          "From now on this process is killed when the one that started it ends; false where that "
          "cannot be, or it has ended."},

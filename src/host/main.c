@@ -43,6 +43,9 @@ static const char usage_text[] =
     "       gilua replay RUN        its search simulated from its archive, as it was or otherwise\n"
     "       gilua merge DIR RUN...  the archives of runs in one\n"
     "       gilua verify RUN        is it right, and faster, on data nobody saw?\n"
+    "       gilua judge OLD NEW     is the kernel of another file right, and faster?\n"
+    "       gilua profile DIR       where its kernel's time goes\n"
+    "       gilua serve --mcp       gilua as a tool of agents, by the Model Context Protocol\n"
     "       gilua agent --join URL  works for gilua on other machines\n"
     "       gilua cluster status    who does, and for which runs\n"
     "       gilua run -- PROGRAM    a whole CUDA program on the virtual GPU, every access checked\n"
@@ -513,10 +516,10 @@ static bool run_command(lua_State *L, const char *function, const char *word) {
 }
 
 static bool is_command(const char *word) {
-    static const char *const words[] = {"doctor",  "new",     "check", "tune",  "evolve", "apply",
-                                        "verify",  "resume",  "run",   "log",   "show",   "export",
-                                        "rescore", "record",  "merge", "watch", "replay", "diff",
-                                        "agent",   "cluster", "help",  "version", NULL};
+    static const char *const words[] = {
+        "doctor", "new",     "check",  "tune",    "evolve",  "apply", "verify",  "resume", "run",
+        "log",    "show",    "export", "rescore", "record",  "merge", "watch",   "replay", "diff",
+        "agent",  "cluster", "judge",  "serve",   "profile", "help",  "version", NULL};
     for (const char *const *w = words; *w; w++)
         if (strcmp(*w, word) == 0) return true;
     return false;

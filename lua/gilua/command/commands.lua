@@ -27,7 +27,8 @@ local COMMANDS = {
   export = past.export, rescore = past.rescore, merge = require "gilua.command.merge",
   replay = require "gilua.command.replay", diff = require("gilua.command.rundiff").run,
   watch = require("gilua.command.watch").run, agent = require "gilua.command.agent",
-  cluster = require("gilua.command.cluster").run,
+  cluster = require("gilua.command.cluster").run, judge = require("gilua.command.judge").run,
+  profile = require "gilua.command.profile", serve = require("gilua.command.serve").run,
 }
 
 -- Does a command's work. Its kernels run in boxed workers, and nothing can run one here: a launch

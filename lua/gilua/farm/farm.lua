@@ -431,18 +431,21 @@ end
 
 --- Runs a genome and the unmodified kernel on small cases of other data, with every check on and
 --- every answer compared, on the virtual GPU whatever the device.
----@param genome string
+---@param genome string|table
 ---@param cases table[] what problem.case takes
+---@param ways? string[] how it runs besides: "backwards", the last block first; "again", where it
+---  has variables: after a launch on other data
 ---@return table[]? list, for each case one of { why }: there is no such case; { lost = { status,
 ---  message } }: of the worker; { name, largest, verdicts }: the largest right answer, nil where
----  none is a number; of the unmodified kernel and of the genome { status, message, instructions,
----  uninitialised_reads, warnings, meets (of the unmodified kernel) } and a comparison's fields
+---  none is a number; of the unmodified kernel and of the genome, and by its ways, { status,
+---  message, instructions, uninitialised_reads, warnings, meets (of the unmodified kernel) } and a
+---  comparison's fields; false of a way that is none for it
 ---@return string? message why it cannot be run at all
-function Farm:examine(genome, cases)
-  return self:both(genome, cases)
+function Farm:examine(genome, cases, ways)
+  return self:both(genome, cases, nil, ways)
 end
 
---- The same over the reals: are a genome and the unmodified kernel equal there (docs/certificate.md)?
+--- Are a genome and the unmodified kernel equal over the reals on each case (docs/certificate.md)?
 ---@param genome string
 ---@param cases table[]
 ---@param how { seed: integer, kernel?: table } kernel: of Farm:checked_kernel, in the genome's place
@@ -470,15 +473,16 @@ function Farm:checked_kernel(genome)
   return self.funnel:checked_kernel(plan)
 end
 
--- Has workers do `op` of Funnel:examine with a genome and the unmodified kernel on each case.
-function Farm:both(genome, cases, op)
+-- Has workers do `op` of Funnel:examine with a genome, in other ways too, and the unmodified kernel
+-- on each case.
+function Farm:both(genome, cases, op, ways)
   local asked, found, plans = {}, {}, {}
   local verdict = self:check({ genome })[1]
   if verdict.status == "compile_error" then return nil, verdict.message end
   self:guarded(function()
-    for i, text in ipairs { "", genome } do
-      plans[i] = self.funnel:plan(text)
-      plans[i].check = true
+    for i, text in ipairs { "", genome, table.unpack(ways or {}) } do
+      plans[i] = self.funnel:plan(i > 2 and genome or text)
+      plans[i].check, plans[i].way = true, i > 2 and text or nil
     end
     self.funnel:begin(plans)
     repeat

@@ -22,6 +22,7 @@ local ZERO = "the source has a zero byte"
 ---@field run boolean? to run on the whole case
 ---@field slow_above number|false? nanoseconds above which timing stops early
 ---@field copy string? makes the keys of equal plans differ
+---@field way string? how it runs on other data: "backwards", "again" (worker.lua); nil: once
 --- its text; nothing of it where there is a failure from the start:
 ---@field text gilua.plan.text
 ---@field checked gilua.plan.text its form for the checked run; the text itself where they are one
@@ -275,6 +276,7 @@ function Maker:launch_values(params)
     local value = all[name]
     if value ~= nil then parts[#parts + 1] = name .. "=" .. tostring(value) end
   end
+  if all.judged then parts[#parts + 1] = "judged=" .. all.judged.key end
   return all, table.concat(parts, " ")
 end
 

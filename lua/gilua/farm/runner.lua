@@ -30,17 +30,19 @@ local PAIR_BLOCKS, MOST_OTHERS = 20, 4 -- of interleaved launches; see M:pair
 function M.new(problem, device)
   return setmetatable({
     problem = problem, device = device, virtual = device:name() == "emu",
-    buffers = {}, textures = {}, modules = {}, used = {}, scratch = {},
+    buffers = {}, zero_buffers = {}, textures = {}, modules = {}, used = {}, scratch = {},
   }, M)
 end
 
 --- Makes `case` the one to run; the buffers and textures of the last one are released.
 function M:use(case)
-  for _, child in pairs(self.buffers) do child:close() end
+  for _, list in ipairs { self.buffers, self.zero_buffers } do
+    for _, child in pairs(list) do child:close() end
+  end
   for _, of_array in pairs(self.textures) do
     for _, child in pairs(of_array) do child:close() end
   end
-  self.buffers, self.textures, self.baseline = {}, {}, nil
+  self.buffers, self.zero_buffers, self.textures, self.baseline = {}, {}, {}, nil
   self.case = case
 end
 
@@ -71,20 +73,24 @@ end
 
 M.outputs = outputs
 
---- What the device has of an array of the case.
+--- What the device has of an array of the case. Of one that the launch prepared last wants to begin
+--- with zeros there is another.
 ---@param array userdata
 ---@param label? string its name in messages, when it is made
 ---@return userdata buffer
 function M:buffer(array, label)
-  local b = self.buffers[array]
+  local is_zeroed = self.zeroed ~= nil and self.zeroed[array] == true
+  local buffers = is_zeroed and self.zero_buffers or self.buffers
+  local b = buffers[array]
   if not b then
     local options = { read_only = not self.scratch[array], label = label }
     for _, o in ipairs(outputs(self.case)) do
       if array == o.output then options.read_only, options.initial = false, o.initial end
       if array == o.expected then options.hidden = true end
     end
+    if is_zeroed then options.initial = array:copy():fill(0) end
     b = must(self.device:buffer(self:pointed(array, options), options))
-    self.buffers[array] = b
+    buffers[array] = b
   end
   return b
 end
@@ -189,7 +195,7 @@ end
 function M:prepare(module, mutant)
   local launch = self.problem:launch(self.case, mutant.values)
   local fill, filled = {}, {}
-  self.pointers, self.scratch = launch.pointers, {}
+  self.pointers, self.scratch, self.zeroed = launch.pointers, {}, launch.zeroed
   for _, array in ipairs(launch.scratch or {}) do self.scratch[array] = true end
   for i, o in ipairs(outputs(self.case)) do
     local buffer = self:buffer(o.output, i == 1 and "output" or "output " .. i)
@@ -281,6 +287,25 @@ end
 ---@field block integer[] x, y, z
 ---@field thread integer[] x, y, z
 
+---@class gilua.run_way
+---@field backwards? boolean the last block begins first
+---@field before? table a case on which it is launched first; its variables keep what it left there
+
+--- Launches a module on another case, whose answers nobody looks at.
+---@return table? failure a verdict
+function M:launched_before(module, values, other, budget)
+  local own = self.case
+  self:use(other)
+  local ready, launch = attempt(self.prepare, self, module, { values = values })
+  local m = { status = "launch_error", message = not ready and tostring(launch) or nil }
+  if ready then
+    launch.budget = budget
+    m = self:launched(module, launch)
+  end
+  self:use(own)
+  return m.status ~= "ok" and { status = m.status, message = m.message } or nil
+end
+
 --- The checked run: race detector, uninitialised reads, and where loops are guarded their counter.
 ---@param budget number warp instructions, 0 for no limit but the device's own
 ---@param guarded boolean the code has loop guards
@@ -288,16 +313,20 @@ end
 ---  another than the code says
 ---@param plain boolean? without a look at races and at what was never set
 ---@param meets boolean? with a look at which of its pointers lead to one byte
+---@param how gilua.run_way? otherwise than once, from the first block to the last
 ---@return table { status, message, instructions, uninitialised_reads, warnings = Finding[]?,
 ---  meets = table[]? (of module:launch) }
-function M:check(code, values, budget, guarded, loop_limit, plain, meets)
+function M:check(code, values, budget, guarded, loop_limit, plain, meets, how)
   local module, none = self:module { code = code }
   if not module then return { status = none.status, message = none.message } end
-  local ready, launch = attempt(self.prepare, self, module,
+  local before = how and how.before and self:launched_before(module, values, how.before, budget)
+  if before then return before end
+  local ready, launch, times = attempt(self.prepare, self, module,
     { values = values })
   if not ready then
     return { status = status_of(self, launch, "launch_error"), message = tostring(launch) }
   end
+  if values.judged then budget = math.ceil(budget * times) end
   launch.budget, launch.count_uninitialised = budget, not plain
   if loop_limit then
     local limit = core.array.new("i64", 1)
@@ -306,6 +335,8 @@ function M:check(code, values, budget, guarded, loop_limit, plain, meets)
   end
   launch.check_races = not plain and self.problem.check_races or nil
   launch.benign_races, launch.meets = self.problem.benign_races, meets
+  launch.backwards = how and how.backwards
+  launch.keep_variables = how and how.before ~= nil
   local m = self:launched(module, launch)
   local overrun = guarded and core.array.new("i32", 1)
   local has_guard = overrun and module:read("gilua_loop_overrun", overrun)

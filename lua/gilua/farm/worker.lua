@@ -379,6 +379,32 @@ local function other_case(problem, spec)
   return nil, tostring(case)
 end
 
+-- Has a kernel's PTX a variable that a launch may leave something in for the next?
+local function has_state(ptx)
+  for name in ptx:gmatch "%.global [^\n;=]-([%w_$]+)[%[;= ]" do
+    if not name:find "^%$" and not name:find "^gilua_" then return true end
+  end
+  return false
+end
+
+-- How a kernel runs in a way; false: it need not.
+local function way_of(problem, kernel, spec)
+  if kernel.way ~= "again" then return kernel.way and { [kernel.way] = true } end
+  if not has_state(kernel.code) then return false end
+  local other = {}
+  for name, value in pairs(spec) do other[name] = value end
+  other.seed = (spec.seed or 1) + 1
+  return { before = must(problem:case(other)) }
+end
+
+-- The verdict on a kernel that is not the first; false of a way that is none for it.
+local function examined(judge, kernel, spec, budget, loop_limit)
+  local how = way_of(judge.problem, kernel, spec)
+  if how == false then return false end
+  return judge:examined(judge:check(kernel.code, kernel.values, budget, kernel.guarded, loop_limit,
+    false, false, how))
+end
+
 --- Kernels on a case of other data, with every check on and every answer compared. The first is the
 --- kernel as it is, and sets what the others may use.
 function operations.examine(m)
@@ -389,17 +415,14 @@ function operations.examine(m)
   local judge = replayer.runner(problem, device_called "emu")
   judge:use(case)
   local found = { name = case.name, largest = judge:largest(), verdicts = {} }
-  local budget, loop_limit = m.case.checked_budget or m.case.budget or 0, nil
-  for i, kernel in ipairs(m.kernels) do
-    local verdict = i == 1
-      and judge:check_first(kernel.code, kernel.values, budget, kernel.guarded)
-      or judge:check(kernel.code, kernel.values, budget, kernel.guarded, loop_limit)
-    found.verdicts[i] = judge:examined(verdict)
-    if i == 1 then
-      budget = verdict.status == "timeout" and budget
-        or math.max((verdict.instructions or 0) * m.factor, m.least)
-      loop_limit = verdict.loop_limit
-    end
+  local budget = m.case.checked_budget or m.case.budget or 0
+  local first = m.kernels[1]
+  local verdict = judge:check_first(first.code, first.values, budget, first.guarded)
+  found.verdicts[1] = judge:examined(verdict)
+  budget = verdict.status == "timeout" and budget
+    or math.max((verdict.instructions or 0) * m.factor, m.least)
+  for i = 2, #m.kernels do
+    found.verdicts[i] = examined(judge, m.kernels[i], m.case, budget, verdict.loop_limit)
   end
   judge:use(nil)
   found.seconds = core.system.seconds() - start

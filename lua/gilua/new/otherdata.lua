@@ -76,8 +76,16 @@ end
 
 -- The sides of a block of the kernel as it is or of the winner, whichever is longer.
 local function block_of(problem, text)
+  local own, block = problem:values(), {}
+  local sides = type(text) == "table" and text:block()
+  if sides then
+    for d, side in ipairs(DIMENSIONS) do
+      block[d] = math.max(own["block_size_" .. side] or 1, sides[d])
+    end
+    return block
+  end
   local _, detail = problem.grammar:apply(text)
-  local own, winners, block = problem:values(), problem:values(detail.params), {}
+  local winners = problem:values(detail.params)
   for d, side in ipairs(DIMENSIONS) do
     local name = "block_size_" .. side
     block[d] = math.max(own[name] or 1, winners[name] or 1)
@@ -139,7 +147,8 @@ end
 -- block of the kernel as it is has threads: it may be given so many, however few it is given here.
 -- Asked where a genome sets other blocks.
 local function guards_of(problem, text)
-  if problem.is_ptx or not text:find "block_size_" then return {} end
+  local has_own_block = type(text) == "table" or text:find "block_size_"
+  if problem.is_ptx or not has_own_block then return {} end
   local t <close> = csource.tokens(problem.source)
   local list, derived, own = {}, scalaruse.derived(t), problem:values()
   for _, arg in ipairs(problem.definition.kernel_table.table.args) do
@@ -164,6 +173,10 @@ function M.cases(problem, text, more)
                                               budget = given.budget } }
   end
   for _, name in ipairs(families.of(problem.definition.kernel_table.table)) do
+    add(name, problem.checked_case.size, name)
+  end
+  for _, name in ipairs(type(text) == "table" and not text.own_data
+      and families.beyond(problem.definition.kernel_table.table) or {}) do
     add(name, problem.checked_case.size, name)
   end
   local numbers = problem.is_ptx and {} or compared.of(problem.source)
@@ -250,6 +263,9 @@ end
 local GRAVE = { uninitialised_read = true, local_overrun = true, shared_overrun = true,
   undefined_shuffle = true, undefined_value = true }
 
+local WAYS = { backwards = "with the last block first: ", -- of farm:examine
+  again = "launched a second time, on other data: " }
+
 local COARSE = 0.01 -- of the largest answer: an error above that is no rounding
 local MOSTLY = 0.5 -- so many answers that are no number say nothing
 
@@ -304,17 +320,31 @@ local function untold(problem, spec, found)
   end
 end
 
--- Why it is wrong; nil where it is right.
-local function wrong(problem, text, spec, found)
-  if found.lost then return ("%s: %s"):format(found.lost.status, first_line(found.lost.message)) end
-  local own, m = found.verdicts[1], found.verdicts[2]
+-- What a genome takes for granted of its arrays and the case shows to be otherwise.
+local function broken(problem, text, own)
+  return type(text) == "string" and brokenpromise.of(problem, text, own.meets) or nil
+end
+
+-- Why a run is wrong; nil where it is right.
+local function wrong_run(problem, text, spec, found, m)
+  local own = found.verdicts[1]
   if m.status ~= "ok" then return first_line(m.message or m.status) end
-  local broken = brokenpromise.of(problem, text, own.meets)
-  if broken then return broken end
+  local why = broken(problem, text, own)
+  if why then return why end
   if is_right(problem, spec, m, found.largest) then return graver(m, own) end
   return ("%s of %s answers, %s"):format(progress.grouped(math.floor(m.off * m.n + 0.5)),
     progress.grouped(m.n), m.unset > 0 and "some never written"
       or ("largest error %.3g"):format(m.max_error))
+end
+
+-- Why it is wrong, run once or in one of its ways; nil where it is right.
+local function wrong(problem, text, spec, found)
+  if found.lost then return ("%s: %s"):format(found.lost.status, first_line(found.lost.message)) end
+  for i = 2, #found.verdicts do
+    local m, way = found.verdicts[i], i > 2 and WAYS[text.ways[i - 2]] or ""
+    local why = m and wrong_run(problem, text, spec, found, m)
+    if why then return way .. why end
+  end
 end
 
 -- Of a full size on which the kernel as it is used its instructions up and did nothing wrong: the
@@ -329,6 +359,17 @@ local function begun(case, found)
   return "wrong", first_line(m.message or m.status), false
 end
 
+-- Of an answer that is off by much of its size and by no more than rounding makes of such data, as
+-- of a sum whose parts cancel: why it tells nothing. nil of any other.
+local function cancelled(problem, spec, found)
+  local m = found.verdicts and found.verdicts[2]
+  local may_be = m and m.status == "ok" and m.unset == 0 and not fitness.right(m)
+    and m.max_error == m.max_error and m.max_error > COARSE * found.largest
+  if may_be and m.max_error <= rounding_on(problem, spec) then
+    return "of these answers rounding alone makes others as far off"
+  end
+end
+
 ---@return OtherRow
 local function row_of(problem, text, case, found)
   local row = { data = case.data, case = found.name or case.data, spec = case.spec,
@@ -338,7 +379,7 @@ local function row_of(problem, text, case, found)
     row.verdict, row.why, row.has_begun = verdict, why, has_begun
     return row
   end
-  row.why = untold(problem, case.spec, found)
+  row.why = untold(problem, case.spec, found) or cancelled(problem, case.spec, found)
   if row.why then
     row.verdict = "not told"
     return row
@@ -356,15 +397,24 @@ end
 
 -- A genome on cases, or rows of earlier ones: a row for each.
 local function rows_on(problem, farm, text, cases)
-  local specs, rows = {}, {}
+  local specs, rows, by_hand = {}, {}, type(text) == "table"
   for i, case in ipairs(cases) do specs[i] = case.spec end
-  local found, why = farm:examine(text, specs)
+  if by_hand then text:reach(specs) end
+  local found, why = farm:examine(text, specs, by_hand and text.ways or nil)
   for i, case in ipairs(cases) do
     rows[i] = row_of(problem, text, case, found and found[i]
       or { lost = { status = "compile_error", message = why } })
   end
   return rows
 end
+
+--- Runs one case.
+---@param problem gilua.problem of a kernel table
+---@param farm gilua.farm
+---@param text string|Counterpart
+---@param case { data: string, spec: table }
+---@return OtherRow
+function M.one(problem, farm, text, case) return rows_on(problem, farm, text, { case })[1] end
 
 local function with_verdict(rows, verdict)
   local list = {}
@@ -423,6 +473,16 @@ local function full_row(problem, farm, text, instructions, seed)
   return says_more and other or row
 end
 
+-- Without the cases that another file's kernel is not run on; those as rows that say why.
+local function followed(text, cases)
+  local some, rest = {}, {}
+  for _, case in ipairs(cases) do
+    local why = type(text) == "table" and text:avoids(case.spec)
+    if why then rest[#rest + 1] = not_run(case, why) else some[#some + 1] = case end
+  end
+  return some, rest
+end
+
 -- The cases that there is time for, evenly over all; the others as rows that say so.
 local function affordable(cases, instructions)
   local most = math.max(LEAST_CASES, MOST_INSTRUCTIONS // (RUNS * math.max(instructions, 1)))
@@ -436,16 +496,18 @@ end
 --- Runs a genome on all of them, or of a small case that is large on as many as a minute allows.
 ---@param problem gilua.problem of a kernel table
 ---@param farm gilua.farm
----@param text string genome
+---@param text string|Counterpart genome, or another file's kernel
 ---@param seed? integer
 ---@return OtherData
 function M.of(problem, farm, text, seed)
   local instructions = farm:check({ "" })[1].instructions or 0
   local cases, fixed = M.cases(problem, text, { seed = seed or 1,
     budget = instructions > 0 and instructions * MOST_TIMES or nil })
-  local some, rest = affordable(cases, instructions)
+  local own, unfollowed = followed(text, cases)
+  local some, rest = affordable(own, instructions)
+  table.move(unfollowed, 1, #unfollowed, #rest + 1, rest)
   local rows = rows_on(problem, farm, text, some)
-  if #rest == 0 then rows = taken_apart(problem, farm, text, rows) end
+  if #rest == #unfollowed then rows = taken_apart(problem, farm, text, rows) end
   rest[#rest + 1] = full_row(problem, farm, text, instructions, seed or 1)
   table.move(rest, 1, #rest, #rows + 1, rows)
   return { rows = rows, right = #with_verdict(rows, "right"), wrong = #with_verdict(rows, "wrong"),

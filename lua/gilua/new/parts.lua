@@ -2,6 +2,7 @@
 -- stands before that #include belongs to the kernel, and its host code may be there.
 
 local csource = require "gilua.source.csource"
+local fail = require "gilua.base.fail"
 local headers = require "gilua.new.headers"
 local entries = require "gilua.base.entries"
 local lfs = require "lfs"
@@ -227,6 +228,44 @@ function M.of(path, wanted)
   local host = includer(path)
   return { path = path, text = text, values = values, kernels = kernels, host = host,
     beside = not host and launcher(path, text, kernels) or nil }
+end
+
+-- Names of kernels, for a sentence.
+local function named(kernels)
+  local names = {}
+  for i, kernel in ipairs(kernels) do names[i] = kernel.name end
+  return table.concat(names, ", ")
+end
+
+-- Those of a file's kernels that its host launches.
+local function launched_ones(parts)
+  local list, text = {}, parts.host and parts.host.text or parts.text
+  for _, kernel in ipairs(parts.kernels) do
+    if launches(text, { kernel }) then list[#list + 1] = kernel end
+  end
+  return list
+end
+
+--- The kernel of a file that is to do what another file's does: the one that is asked for, that of
+--- the same name, the only one, or the only one that is launched. Refuses where none is that.
+---@param parts Parts
+---@param path string
+---@param wanted? string
+---@param old string the other file's
+---@return table item
+function M.kernel(parts, path, wanted, old)
+  local at = {}
+  for _, item in ipairs(parts.kernels) do at[item.name] = item end
+  if wanted and not at[wanted] then
+    fail("%s has no kernel '%s'; it has %s", path, wanted, named(parts.kernels))
+  end
+  if at[wanted or old] then return at[wanted or old] end
+  if #parts.kernels == 1 then return parts.kernels[1] end
+  local some = launched_ones(parts)
+  if #some == 1 then return some[1] end
+  if #parts.kernels == 0 then fail("%s has no __global__ function", path) end
+  fail("%s has several kernels, and none is called %s: name one of them, --kernel %s,NAME (%s)",
+    path, old, old, named(parts.kernels))
 end
 
 return M

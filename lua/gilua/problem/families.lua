@@ -234,7 +234,22 @@ local function said_of(arg)
   return is_place and is_whole(arg) and "places" or "range", fill
 end
 
+local BEYOND = " beyond the range" -- behind a family's name
+
+-- A family whose floats keep to no range.
+local function beyond(family)
+  return { name = family.name .. BEYOND, range = function(array, rng, low, high)
+    return (array:dtype():find "^f" and family.free or family.range)(array, rng, low, high)
+  end }
+end
+
 local function family_called(name)
+  if name:sub(-#BEYOND) == BEYOND then
+    name = name:sub(1, -#BEYOND - 1)
+    for _, family in ipairs(FAMILIES) do
+      if family.name == name then return beyond(family) end
+    end
+  end
   if name:sub(1, #HOLDS) == HOLDS then return holding(name) end
   for _, family in ipairs(FAMILIES) do
     if family.name == name then return family end
@@ -268,6 +283,23 @@ function M.arrays(t, family)
     if made[said_of(leaf)] then names[#names + 1] = leaf.name end
   end
   return names
+end
+
+local FAR_FAMILIES = { "all sorts", "long tails", "extremes" }
+
+--- Families of floats beyond the range that their fill has, where one has such: a program that
+--- draws its data within a range only tries itself.
+---@param t table
+---@return string[] names
+function M.beyond(t)
+  for _, leaf in ipairs(tablerows.of(t).leaves) do
+    if leaf.type:find "^f" and type(leaf.fill) == "table" and said_of(leaf) == "range" then
+      local names = {}
+      for i, name in ipairs(FAR_FAMILIES) do names[i] = name .. BEYOND end
+      return names
+    end
+  end
+  return {}
 end
 
 --- The families that change something of a problem table.

@@ -11,6 +11,7 @@ local creference = require "gilua.problem.creference"
 local donors = require "gilua.transform.donors"
 local elsewhere = require "gilua.base.elsewhere"
 local launches = require "gilua.transform.launch"
+local otherlaunch = require "gilua.problem.otherlaunch"
 local place = require "gilua.problem.place"
 local settings = require "gilua.base.settings"
 local transforming = require "gilua.transform.grammar"
@@ -115,7 +116,7 @@ local function plain(v)
 end
 
 --- Parameter values of a launch: the defaults, then what a genome set ({ NAME = "128" }); and what
---- its transformations want of the launch.
+--- its transformations want of the launch. `judged` of a mutant by hand: see gilua.otherlaunch.
 ---@param params? table
 function Problem:values(params)
   local values = {}
@@ -123,6 +124,7 @@ function Problem:values(params)
     values[p.name] = plain(params and params[p.name] or p.default)
   end
   values[launches.PARAMETER] = params and params[launches.PARAMETER]
+  values.judged = params and params.judged
   return values
 end
 
@@ -144,6 +146,7 @@ end
 --- The launch of a case, as transformations want it; raises where they cannot have it.
 function Problem:launch(case, values)
   local launch = self.definition.launch(case, values)
+  if values and values.judged then return otherlaunch.changed(launch, case, values.judged) end
   return launches.changed(launch, values and values[launches.PARAMETER])
 end
 
@@ -152,6 +155,7 @@ end
 ---@return string[] options
 ---@return string? target
 function Problem:compile_options(values)
+  if values and values.judged then return values.judged.options end
   local compile = self.definition.compile
   if not compile then return {} end
   local options, target = compile(values)

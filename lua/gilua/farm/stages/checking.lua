@@ -163,7 +163,7 @@ end
 --- What a worker needs for a checked run of a plan that is compiled.
 function Funnel:checked_kernel(plan)
   return { code = self:code(self.compiled:of(plan.checked.hash).ptx), values = plan.values,
-           guarded = plan.checked ~= plan.text }
+           guarded = plan.checked ~= plan.text, way = plan.way }
 end
 
 --- Begins checked runs of kernels, their answers compared, on a case of other data; or (op) what

@@ -1,0 +1,230 @@
+-- judge: `gilua judge OLD NEW`: is the kernel of another file right, and is it faster?
+--
+-- Statuses: 0 right and faster, 3 right and not faster, 1 wrong, 2 the command line is not
+-- understood or it cannot be judged. OLD is a CUDA file, a problem's folder or a recording; or OLD
+-- alone is a file of a fault that an earlier judgement wrote, and that case is run again.
+
+local answer = require "gilua.command.answer"
+local boxed = require "gilua.command.boxed"
+local counterpart = require "gilua.new.counterpart"
+local ends = require "gilua.base.ends"
+local fail = require "gilua.base.fail"
+local faultfile = require "gilua.new.faultfile"
+local gi = require "gilua"
+local judgement = require "gilua.new.judgement"
+local judgewords = require "gilua.report.judgewords"
+local judgerecorded = require "gilua.new.judgerecorded"
+local lfs = require "lfs"
+
+local M = {}
+
+local WRITTEN = { "old", "new", "fault.json", "judge.json" } -- by this command, into its folder
+
+--------------------------------------------------------------------------------------------------
+-- What is judged
+
+--- The folder that a judgement writes to.
+---@param new string the new file
+---@param out? string as it was given
+---@return string
+function M.folder(new, out)
+  return out or "out/judge-" .. (new:match "([^/]+)/*$" or "new"):gsub("%.%w+$", "")
+end
+
+-- What an earlier judgement left there goes.
+local function folder_of(o)
+  local folder = M.folder(o.new, o.out)
+  for _, name in ipairs(WRITTEN) do
+    local path = folder .. "/" .. name
+    local mode = lfs.attributes(path, "mode")
+    if mode == "directory" then gi.newproblem.remove_tree(path) elseif mode then os.remove(path) end
+  end
+  local made, why = gi.textfile.make_folder(folder)
+  if not made then fail("cannot make the folder %s: %s", folder, why) end
+  return folder
+end
+
+local function set_kernels(o)
+  local old, new = (o.kernel or ""):match "^%s*([%w_]*)%s*,?%s*([%w_]*)%s*$"
+  if not old then
+    ends.with(ends.STATUS.usage, "--kernel %s: write the old kernel's name, or OLD,NEW", o.kernel)
+  end
+  o.old_kernel, o.new_kernel = old ~= "" and old or nil, new ~= "" and new or nil
+end
+
+-- A problem of a CUDA file; what is guessed of its data is looked at by the person.
+local function problem_of_file(o, folder)
+  local path = folder .. "/old"
+  local ready, guesses = gi.newproblem.write(o.old, path, { kernel = o.old_kernel, quiet = true,
+    include = o.include, define = o.define, template = o.template, jobs = o.jobs })
+  if not ready then
+    fail("%s is read (%s/problem.lua), but no problem comes of it: gilua check %s says what to "
+      .. "change, then judge that folder", o.old, path, gi.shell.word(path))
+  end
+  if guesses > 0 then
+    answer.say(o, "Of %s's data and sizes %d things are guessed: %s/problem.lua marks them", o.old,
+      guesses, path)
+  end
+  return gi.problem(path)
+end
+
+local function check_there(path)
+  if not lfs.attributes(path, "mode") then fail("there is no %s", path) end
+end
+
+local function problem_of(o, folder)
+  check_there(o.old)
+  if gi.recordedproblem.is(o.old) then
+    check_there(o.new)
+    return gi.problem(judgerecorded.write(o.old, folder .. "/old",
+      { kernel = o.old_kernel, new = o.new }))
+  elseif lfs.attributes(o.old, "mode") == "directory" then
+    return gi.problem(o.old)
+  end
+  return problem_of_file(o, folder)
+end
+
+local function new_of(o, problem, folder)
+  check_there(o.new)
+  if problem.definition.recorded then
+    return judgerecorded.of(problem, o.new, folder .. "/new", o)
+  elseif not problem.definition.kernel_table then
+    fail("%s makes its cases by functions of its own, and nothing says what its arguments are: "
+      .. "judge the CUDA file that it was made of, or a recording", problem.dir)
+  end
+  local new = counterpart.of(problem, o.new, folder .. "/new", o)
+  new.own_size, new.own_data = o["own-size"], o["own-data"]
+  return new
+end
+
+-- A kernel that is launched for one size alone is checked at that size: so is the problem's small
+-- case, where the problem is of this command's making.
+local function small_case_for(o, problem, new, folder)
+  if not new.avoids or not new:avoids_small() then return problem, new end
+  if problem.dir ~= folder .. "/old" then
+    fail("%s is judged at the size of %s alone, and that has a small case of another: set its "
+      .. "checked_size to its size", o.new, problem.dir)
+  end
+  local path = problem.dir .. "/problem.lua"
+  local text = gi.textfile.read(path, "the problem")
+  local size = gi.luadata.text(problem.definition.kernel_table.table.size)
+  text = text:gsub("\n  checked_size = [^\n]*", "")
+  text = text:gsub("\n}%s*$", ("\n  checked_size = %s, -- its own\n}\n"):format(size))
+  gi.textfile.write(path, text)
+  problem = gi.problem(problem.dir)
+  return problem, new_of(o, problem, folder)
+end
+
+--------------------------------------------------------------------------------------------------
+-- The command
+
+local function say_lines(o, lines)
+  for _, line in ipairs(lines) do answer.say(o, "%s", line) end
+end
+
+local function judge_of(o, problem, farm, new)
+  local how = { cases = o.cases, seed = o.seed, device = o.device,
+    claimed_ns = o.claim and o.claim * 1e3 }
+  function how.on_data(data) say_lines(o, judgewords.data(gi.otherdata.lines(data), o.new)) end
+  function how.on_row(row) answer.say(o, "%s", judgewords.row(row, o.new)) end
+  local of = problem.definition.recorded and judgement.of_recorded or judgement.of
+  local j, why = of(problem, farm, new, how)
+  if not j then fail("%s does not compile in %s's place: %s", o.new, problem.kernel, why) end
+  return j
+end
+
+-- The input that shows a fault, as a file; and the command that runs it again.
+local function keep_fault(o, j, problem, folder)
+  if not j.fault or problem.definition.recorded then return end
+  j.fault.file = folder .. "/fault.json"
+  faultfile.write(j.fault.file, { problem = problem, new = o.new, options = o, fault = j.fault })
+  j.fault.command = "gilua judge " .. gi.shell.word(j.fault.file)
+end
+
+local function status_of(j)
+  if not j.right then return ends.STATUS.world end
+  return not j.faster and ends.STATUS.no_winner or nil
+end
+
+local function judge(o)
+  boxed.require(o)
+  set_kernels(o)
+  local folder = folder_of(o)
+  local problem = problem_of(o, folder)
+  local new = new_of(o, problem, folder)
+  problem, new = small_case_for(o, problem, new, folder)
+  say_lines(o, judgewords.matches(o, problem, new))
+  local farm <close> = gi.farm(problem, { device = o.device, jobs = o.jobs })
+  local j = judge_of(o, problem, farm, new)
+  keep_fault(o, j, problem, folder)
+  local value = judgewords.value(o, problem, new, j, farm)
+  gi.textfile.write(folder .. "/judge.json", gi.json.encode(value) .. "\n")
+  if o.junit then gi.junit.write(o.junit, "gilua judge " .. o.new, judgewords.cases(j)) end
+  say_lines(o, judgewords.verdict(o, problem, new, j, farm))
+  local status = status_of(j)
+  return value, status, status and judgewords.sentence(o, new, j)
+end
+
+--------------------------------------------------------------------------------------------------
+-- A fault once more
+
+local function again(o)
+  boxed.require(o)
+  local kept = faultfile.read(o.old)
+  local problem = gi.problem(kept.problem)
+  local scratch <close> = gi.tempfolder.new()
+  local new = counterpart.of(problem, kept.new, scratch.path, kept.options)
+  local farm <close> = gi.farm(problem, { device = o.device, jobs = o.jobs })
+  local found = faultfile.run(problem, farm, new, kept)
+  say_lines(o, judgewords.fault_lines(kept, found))
+  local value = judgewords.fault_value(kept, found)
+  if not found.why then return value end
+  return value, ends.STATUS.world, ("%s is wrong on %s"):format(kept.new, kept.data)
+end
+
+-- What stops a judgement is no verdict: it has the status of a command line that is wrong.
+local function without_verdict(work)
+  return function(o)
+    local results = table.pack(xpcall(work, answer.refusal, o))
+    if results[1] then return table.unpack(results, 2, results.n) end
+    local refusal = results[2]
+    if refusal.status ~= ends.STATUS.world then error(refusal, 0) end
+    ends.with(ends.STATUS.usage, "%s", tostring(refusal))
+  end
+end
+
+local OPTIONS = {
+  doc = "Tells whether the kernel of another file is right, and whether it is faster.\nExit "
+    .. "status: 0 right and faster, 3 right and not faster, 1 wrong, 2 it cannot be judged.",
+  positional = {
+    { name = "old", doc = "a CUDA file, a problem's folder or a recording; or a fault.json" },
+    { name = "new", optional = true, doc = "the CUDA file with the other kernel" } },
+  { name = "kernel", type = "string", doc = "the old kernel's name, or OLD,NEW" },
+  { name = "map", type = "string", listed = true, doc = "what a name of NEW is: NAME=ARGUMENT of "
+    .. "OLD, or NAME=EXPRESSION of them; also grid=, block=, shared=" },
+  { name = "template", type = "string", doc = "arguments of the old kernel's template: float,256" },
+  { name = "new-template", type = "string", doc = "the same of the new kernel's" },
+  { name = "include", type = "string", listed = true,
+    doc = "folders of headers, with commas between" },
+  { name = "define", type = "string", listed = true,
+    doc = "macros, with commas between: DIM=3,FAST" },
+  { name = "cases", default = 3, min = 1, doc = "of full size that nobody saw" },
+  { name = "own-size", default = false, doc = "at no other sizes than OLD's own" },
+  { name = "own-data", default = false,
+    doc = "no numbers beyond the ranges that OLD's host draws at random" },
+  { name = "claim", type = "number", min = 0, doc = "a time in microseconds that somebody says "
+    .. "NEW takes: can it be?" },
+  { name = "junit", type = "string", doc = "a file to write the results to as JUnit XML" },
+  boxed.OPTION, answer.JSON,
+}
+
+function M.run()
+  local o = gi.cli(OPTIONS)
+  if not o.new and not faultfile.is(o.old) then
+    ends.with(ends.STATUS.usage, "gilua judge OLD NEW: NEW is missing, and %s is no fault.json",
+      o.old)
+  end
+  return answer.given(o, without_verdict(o.new and judge or again))
+end
+
+return M

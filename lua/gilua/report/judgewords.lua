@@ -1,0 +1,333 @@
+-- judgewords: what `gilua judge` says, for people, as JSON, and as test cases for JUnit.
+
+local json = require "gilua.base.json"
+local progress = require "gilua.report.progress"
+local tolerance = require "gilua.problem.tolerance"
+
+local M = {}
+
+local function is_virtual(farm) return farm.virtual end
+
+-- Other rooms' words in this command's: the kernel as it is, the old one; kernel.cu, the new file.
+---@param text string
+---@param file? string the new one, of what its kernel did
+local function plain(text, file)
+  text = text:gsub("[Tt]he kernel as it is", "the old kernel")
+  local name = file and file:match("[^/]+$"):gsub("%%", "%%%%")
+  return name and (text:gsub("kernel%.cu line", name .. " line")) or text
+end
+
+--------------------------------------------------------------------------------------------------
+-- Who is who
+
+local function sides(list) return ("%dx%dx%d"):format(list[1], list[2] or 1, list[3] or 1) end
+
+local function short(list) return (sides(list):gsub("x1$", ""):gsub("x1$", "")) end
+
+local function match_line(p, match, new)
+  local old = new.olds[match.old].name
+  if p.name == old and match.how == "by its name" then return ("    %s"):format(p.name) end
+  return ("    %s is %s (%s)"):format(p.name, old, match.how)
+end
+
+--- What the two kernels are, and which argument is which.
+---@param o table options of the command
+---@param problem gilua.problem
+---@param new Counterpart
+---@return string[] lines
+function M.matches(o, problem, new)
+  local lines = { ("old  %s of %s"):format(problem.kernel, o.old),
+    ("new  %s of %s"):format(new.kernel, o.new) }
+  if not new.read then return lines end
+  local size = new:own_launch()
+  lines[2] = ("%s, launched as %s blocks of %s threads%s"):format(lines[2], short(size.grid),
+    short(size.block), new.texts.grid and "" or ", as the old kernel, for its file has no launch")
+  local plain_names = true
+  for i, match in pairs(new.found) do
+    plain_names = plain_names and match.how == "by its name" and match.old == i
+  end
+  if plain_names then
+    lines[#lines + 1] = "  the same arguments, by their names"
+    return lines
+  end
+  lines[#lines + 1] = "  the arguments:"
+  for i, p in ipairs(new.read.params) do
+    local match = new.found[i]
+    lines[#lines + 1] = match and match_line(p, match, new)
+      or ("    %s is %s"):format(p.name, tostring(size.scalars[i]))
+  end
+  return lines
+end
+
+--------------------------------------------------------------------------------------------------
+-- As it goes
+
+--- Rows of other data and sizes.
+---@param told string[] of gi.otherdata.lines
+---@param file string the new one
+---@return string[] lines
+function M.data(told, file)
+  local lines = { "Every check on, first block first and last block first:" }
+  for i, line in ipairs(told) do
+    lines[i + 1] = plain(line, line:find("WRONG", 1, true) and file)
+  end
+  return lines
+end
+
+--- A full-sized case.
+---@param row table
+---@param file string the new one
+---@return string
+function M.row(row, file)
+  if row.untold then return ("  %-40s not told: %s"):format(row.case, row.untold) end
+  if row.slow then
+    return ("  %-40s stopped: it has done ten times what the old kernel does"):format(row.case)
+  end
+  if row.why then return ("  %-40s WRONG: %s"):format(row.case, plain(row.why, file)) end
+  local interval = row.low == row.high and "" or (" (%.3f to %.3f)"):format(row.low, row.high)
+  return ("  %-40s right, %.3fx%s"):format(row.case, row.ratio, interval)
+end
+
+--------------------------------------------------------------------------------------------------
+-- The verdict
+
+local function rate(bytes, ns)
+  return ("%.2f TB/s"):format(bytes / ns / 1e3)
+end
+
+local function bytes_text(bytes)
+  if bytes >= 1e6 then return ("%.2f MB"):format(bytes / 1e6) end
+  return ("%.1f kB"):format(bytes / 1e3)
+end
+
+-- Bytes over time.
+local function byte_lines(o, j)
+  local lines, row = {}, j.rows[#j.rows]
+  if not j.bytes or not row.ns then return lines end
+  local ns = o.claim and o.claim * 1e3 or row.ns
+  lines[1] = ("Bytes: it reads and writes %s, each byte once, in %s%.2f us: %s"):format(
+    bytes_text(j.bytes), o.claim and "the claimed " or "", ns / 1e3, rate(j.bytes, ns))
+  if j.limit and not j.impossible then
+    lines[1] = ("%s; the least time for its work is %.2f us, by %s"):format(lines[1],
+      j.limit.ns / 1e3, j.limit.by)
+  end
+  if j.few_bytes then
+    lines[2] = ("Look: that is %.0f %% of the bytes that the old kernel touches"):format(
+      100 * j.few_bytes)
+  end
+  return lines
+end
+
+local UNITS = { [true] = "ticks of the virtual GPU", [false] = "time on the GPU" }
+
+local function speed_line(j, farm)
+  if not j.ratio then return "Speed: not known, as no full-sized case came to its end" end
+  local r = j.ratio
+  local interval = r.low == r.high and "" or (" (%.3f to %.3f)"):format(r.low, r.high)
+  return ("Speed: %s%s, %s"):format(progress.faster(r.median), interval,
+    UNITS[is_virtual(farm)])
+end
+
+local function headline(o, new, j)
+  local name = ("%s of %s"):format(new.kernel, o.new)
+  if not j.right then return ("WRONG: %s"):format(name) end
+  return (j.faster and "RIGHT AND FASTER: %s" or "RIGHT, NOT FASTER: %s"):format(name)
+end
+
+local function right_line(problem, j)
+  return ("Right: %s answers; at full size the largest error is %.3g, within the tolerance %s")
+    :format(progress.grouped(j.answers), j.max_error, tolerance.text(problem.tolerance))
+end
+
+local function fault_lines_of(o, j)
+  local lines = { ("First fault: on %s: %s"):format(j.fault.data, plain(j.fault.why, o.new)) }
+  if j.fault.file then
+    lines[2] = ("%s is that input; it runs again by: %s"):format(j.fault.file, j.fault.command)
+  end
+  return lines
+end
+
+local SIZE = "^size " -- of a row's data
+
+-- Wrong at other sizes alone: a person may know that there are none.
+local function is_of_size(j)
+  for _, row in ipairs(j.other.rows) do
+    local is_full = row.is_full or not (row.data:find(SIZE) or row.data:find "^%S+ %-?%d+$")
+    if row.verdict == "wrong" and is_full then return false end
+  end
+  for _, row in ipairs(j.rows) do
+    if row.why then return false end
+  end
+  return true
+end
+
+--- The verdict and what it rests on.
+---@param o table
+---@param problem gilua.problem
+---@param new Counterpart
+---@param j Judgement
+---@param farm gilua.farm
+---@return string[] lines
+function M.verdict(o, problem, new, j, farm)
+  local lines = { headline(o, new, j) }
+  local function add(list) table.move(list, 1, #list, #lines + 1, lines) end
+  if j.right then
+    lines[2] = right_line(problem, j)
+    lines[3] = j.certificate
+  else
+    add(fault_lines_of(o, j))
+    if is_of_size(j) then
+      lines[#lines + 1] = ("It is right at the sizes of %s: where no launch has others, judge it "
+        .. "with --own-size"):format(o.old)
+    end
+  end
+  lines[#lines + 1] = speed_line(j, farm)
+  add(byte_lines(o, j))
+  if j.impossible then lines[#lines + 1] = "IMPOSSIBLE: " .. j.impossible end
+  for _, promise in ipairs(j.promises) do lines[#lines + 1] = "It promises " .. promise end
+  return lines
+end
+
+--- The sentence for standard error, where the verdict is not "right and faster".
+---@param o table
+---@param new Counterpart
+---@param j Judgement
+---@return string
+function M.sentence(o, new, j)
+  local name = ("%s of %s"):format(new.kernel, o.new)
+  if not j.right then
+    if not j.fault then return ("%s: no case told whether it is right"):format(name) end
+    return ("%s is wrong, first on %s"):format(name, j.fault.data)
+  end
+  return ("%s is right and not faster%s"):format(name,
+    j.ratio and (" (%.3f times as fast)"):format(j.ratio.median) or "")
+end
+
+--------------------------------------------------------------------------------------------------
+-- JSON and JUnit
+
+local function word_of(j)
+  return not j.right and "wrong" or j.faster and "right and faster" or "right, not faster"
+end
+
+local function row_value(row)
+  return json.object { { "data", row.data }, { "verdict", row.verdict },
+    { "why", row.why and plain(row.why) }, { "answers", row.answers },
+    { "max_error", row.max_error } }
+end
+
+local function case_value(row)
+  local verdict = row.untold and "not told" or row.slow and "stopped" or row.why and "wrong"
+    or "right"
+  return json.object { { "case", row.case }, { "verdict", verdict },
+    { "why", row.why or row.untold or row.slow }, { "answers", row.answers },
+    { "max_error", row.max_error }, { "ratio", row.ratio }, { "low", row.low },
+    { "high", row.high }, { "ns", row.ns }, { "old_ns", row.old_ns } }
+end
+
+local function mapped(list, f)
+  local result = {}
+  for i, one in ipairs(list) do result[i] = f(one) end
+  return json.array(result)
+end
+
+local function match_values(new)
+  local list = {}
+  for i, p in ipairs(new.read and new.read.params or {}) do
+    local match = new.found[i]
+    list[i] = json.object { { "new", p.name }, { "old", match and new.olds[match.old].name },
+      { "how", match and match.how or "from its launch" } }
+  end
+  return json.array(list)
+end
+
+local function optional(value, list)
+  return value and json.object(list()) or nil
+end
+
+--- The object of --json.
+---@param o table
+---@param problem gilua.problem
+---@param new Counterpart
+---@param j Judgement
+---@param farm gilua.farm
+---@return table
+function M.value(o, problem, new, j, farm)
+  return json.object {
+    { "verdict", word_of(j) }, { "right", j.right }, { "faster", j.faster },
+    { "old", json.object { { "file", o.old }, { "kernel", problem.kernel },
+      { "problem", problem.dir } } },
+    { "new", json.object { { "file", o.new }, { "kernel", new.kernel } } },
+    { "device", farm.device }, { "arguments", match_values(new) },
+    { "speed", optional(j.ratio, function()
+      return { { "ratio", j.ratio.median }, { "low", j.ratio.low }, { "high", j.ratio.high },
+        { "unit", farm.virtual and "ticks" or "ns" } }
+    end) },
+    { "answers", j.answers }, { "max_error", j.max_error },
+    { "tolerance", tolerance.text(problem.tolerance) },
+    { "fault", optional(j.fault, function()
+      return { { "data", j.fault.data }, { "why", plain(j.fault.why, o.new) },
+        { "file", j.fault.file }, { "command", j.fault.command } }
+    end) },
+    { "bytes", j.bytes }, { "old_bytes", j.old_bytes },
+    { "limit_ns", j.limit and j.limit.ns }, { "limit_by", j.limit and j.limit.by },
+    { "impossible", j.impossible }, { "promises", json.array(j.promises) },
+    { "data", mapped(j.other.rows, row_value) }, { "cases", mapped(j.rows, case_value) },
+  }
+end
+
+local function data_case(row)
+  return { name = row.data, failure = row.verdict == "wrong" and plain(row.why) or nil,
+    skipped = row.verdict == "not told" and plain(row.why) or nil }
+end
+
+--- The results as test cases: right on each kind of data, on each full-sized case, and faster.
+---@param j Judgement
+---@return JunitCase[]
+function M.cases(j)
+  local list = {}
+  for i, row in ipairs(j.other.rows) do list[i] = data_case(row) end
+  for _, row in ipairs(j.rows) do
+    list[#list + 1] = { name = row.case, failure = row.why and plain(row.why),
+      skipped = row.untold or row.slow }
+  end
+  list[#list + 1] = { name = "faster", skipped = not j.right and "it is wrong" or nil,
+    failure = j.right and not j.faster and (j.ratio and ("%.3f times as fast"):format(
+      j.ratio.median) or "no full-sized case came to its end") or nil }
+  return list
+end
+
+--------------------------------------------------------------------------------------------------
+-- A fault once more
+
+--- What came of running a fault's input again.
+---@param kept KeptFault
+---@param found table of gilua.faultfile
+---@return string[] lines
+function M.fault_lines(kept, found)
+  if not found.why then
+    local verdict = found.untold and "not told, " .. plain(found.untold) or "right"
+    return { ("%s: %s on %s"):format(kept.new, verdict, kept.data) }
+  end
+  local lines = { ("%s: WRONG on %s: %s"):format(kept.new, kept.data,
+    plain(found.why, kept.new)) }
+  for _, a in ipairs(found.answers) do
+    lines[#lines + 1] = ("  answer %d is %.9g, and was %.9g"):format(a.index, a.got, a.expected)
+  end
+  return lines
+end
+
+--- The same for --json.
+---@param kept KeptFault
+---@param found table
+---@return table
+function M.fault_value(kept, found)
+  return json.object { { "new", kept.new }, { "data", kept.data },
+    { "verdict", found.why and "wrong" or found.untold and "not told" or "right" },
+    { "why", found.why or found.untold },
+    { "answers", mapped(found.answers, function(a)
+      return json.object { { "index", a.index }, { "expected", a.expected }, { "got", a.got } }
+    end) } }
+end
+
+return M

@@ -1,0 +1,75 @@
+#!/bin/bash
+# gilua judge: the kernels that somebody brings beside an old one, and what is said of each.
+. "$(dirname "$0")/tap.sh"
+cd "$TMP" || exit 1
+if sanitized "other kernels, which go the way of other_data.t's"; then finish; fi
+DATA=$TOP/tests/data/judge
+
+judge() { # judge STATUS OLD NEW...: what it says, and whether it ends so
+  local want=$1
+  shift
+  out=$("$GILUA" judge "$@" --cases 1 2>err </dev/null)
+  local code=$?
+  is "$(basename "$2"): exit status" "$want" "$code"
+  out=$(echo "$out" | cat - err)
+}
+
+judge 0 "$DATA/softmax.cu" "$DATA/softmax_faster.cu"
+like "another signature, by what the launches give" "input is x \(as the launch gives it x\)" "$out"
+like "another launch" "launched as 4096 blocks of 32 threads" "$out"
+like "right on data of every kind and other sizes" "right on all sorts, zeros, .*size 1, size 129" "$out"
+like "the verdict" "^RIGHT AND FASTER: softmax_warp of .*softmax_faster.cu" "$out"
+like "how much faster" "^Speed: [3-9]\.[0-9]* times faster, ticks" "$out"
+like "bytes over time" "^Bytes: it reads and writes 1.05 MB, each byte once, in .* TB/s" "$out"
+like "a promise of the arrays" "promises that x, out share no memory" "$out"
+OLD=out/judge-softmax_faster/old
+cp -r $OLD softmax && OLD=softmax # judged as a problem's folder from here on
+
+judge 3 $OLD "$DATA/softmax_slower.cu"
+like "right and slower" "^RIGHT, NOT FASTER" "$out"
+judge 1 $OLD "$DATA/softmax_no_max.cu" --junit report.xml
+like "right on random data alone" "right on .*long tails" "$out"
+like "and wrong beyond their range" "long tails beyond the range +WRONG: [0-9 ]* of 65 504 answers" "$out"
+like "the input that shows it" "fault.json is that input; it runs again by: gilua judge out/judge-softmax_no_max/fault.json" "$out"
+like "JUnit: a failure" '<testcase .*name="long tails beyond the range">' "$(cat report.xml)"
+is "JUnit: as many as it says" "$(grep -o 'failures="[0-9]*"' report.xml)" "failures=\"$(grep -c '<failure' report.xml)\""
+out=$("$GILUA" judge out/judge-softmax_no_max/fault.json 2>&1)
+is "the input runs again, and is wrong again" 1 $?
+like "the answers that are wrong" "answer 0 is nan, and was 1" "$out"
+judge 0 $OLD "$DATA/softmax_no_max.cu" --own-data
+like "right where no data are beyond their range" "^RIGHT AND FASTER" "$out"
+judge 1 $OLD "$DATA/softmax_skips.cu"
+like "rows that are skipped" "all sorts +WRONG: 32 736 of 65 504 answers, some never written" "$out"
+like "a launch of nothing" "size 1 +WRONG: its launch has a grid of 0x1x1" "$out"
+judge 1 $OLD "$DATA/softmax_cached.cu"
+like "the last answer, given again" "WRONG: launched a second time, on other data: " "$out"
+judge 1 $OLD "$DATA/softmax_races.cu"
+like "right at small sizes" "right on all sorts.*size 129" "$out"
+like "a race at size alone, by its line" "size 4096 +WRONG: race .*softmax_races.cu line 9" "$out"
+judge 0 $OLD "$DATA/softmax_extension.cu"
+like "a PyTorch extension without its binding" "launched as 512 blocks of 32x8 threads" "$out"
+like "arguments by their places" "y is out \(by its place\)" "$out"
+
+"$GILUA" new "$DATA/total.cu" total --quiet
+judge 1 total "$DATA/total_float.cu"
+like "a float for a double" "all sorts +WRONG: 1 of 1 answers" "$out"
+judge 0 total "$DATA/total_blocks.cu"
+like "a sum that its host sets to zero" "^RIGHT AND FASTER" "$out"
+like "where a sum cancels nothing is told" "rising +not told: .*rounding" "$out"
+judge 0 total "$DATA/total_blocks.cu" --claim 0.001 --json
+like "a claim beyond the memory's speed" '"impossible": "0.00 us are too short' "$out"
+like "JSON: the verdict" '"verdict": "right and faster"' "$out"
+
+cat >unlike.cu <<'END'
+__global__ void blur(const float *x, const float *weights, float *y, int w) { y[threadIdx.x] = x[threadIdx.x] * weights[0]; }
+END
+misused "a kernel of other arguments" "blur of unlike.cu writes no out, which softmax writes" \
+  "$GILUA" judge $OLD unlike.cu
+misused "no second file" "NEW is missing, and softmax is no fault.json" "$GILUA" judge softmax
+misused "a file that is not there" "there is no nothing.cu" "$GILUA" judge softmax nothing.cu
+misused "a map that names nothing" "has no such parameter or variable" "$GILUA" judge softmax "$DATA/softmax_faster.cu" --map wide=rows
+sed 's/columns, x, out/cols, x, out/; s/int columns/int cols/' "$DATA/softmax_faster.cu" >cols.cu
+misused "a number that nothing says" "width of cols.cu.*say which, --map width=NAME" "$GILUA" judge softmax cols.cu
+judge 0 softmax cols.cu --map width=columns
+like "said by the person" "width is columns \(as --map says\)" "$out"
+finish
