@@ -24,9 +24,10 @@
 -- the block is the same for the lanes, or, with `row`, what is the same for those threads that
 -- differ by threadIdx.x alone, in blocks whose rows are whole warps.
 
+local all_come = require "gilua.facts.all_come"
 local elements = require "gilua.rewrite.elements"
+local elements_of = require "gilua.facts.elements"
 local elsewhere = require "gilua.rewrite.elsewhere"
-local guarded = require "gilua.rewrite.guarded"
 local iterations = require "gilua.rewrite.iterations"
 local loop_of = require "gilua.facts.loop"
 local settings = require "gilua.base.settings"
@@ -53,7 +54,7 @@ local function names_at(loop, free)
     if s.kind == "for" then table.insert(around, 1, s) end
   end
   for _, one in ipairs(around) do
-    if not guarded.parts(loop.fn, one, names, free) then names[one.loop.variable] = true end
+    if not all_come.parts(loop.fn, one, names, free) then names[one.loop.variable] = true end
   end
   return names, asks
 end
@@ -75,10 +76,10 @@ end
 -- The elements of a loop that all its lanes read, with `row` those of a row; nil and why none.
 local function shared(loop, free)
   local names = names_at(loop, free)
-  if not elements.is_same(loop, names, free) then
+  if not elements_of.is_same(loop, names, free) then
     return nil, "lanes go through it from and to different places"
   end
-  local list = elements.of(loop, names, function(sides) return sides.x ~= nil end,
+  local list = elements_of.of(loop, names, function(sides) return sides.x ~= nil end,
     function(access, type, sides)
       local n = sides_of.is_within(sides, free) and members(loop.fn.kernel, access, type)
       return n and { members = n } or nil
@@ -207,13 +208,13 @@ return { name = "shuffle", where = "loops",
   needs = {
     { "loop", function(at) return at.fn.kind == "kernel" end, says = "it is in no kernel" },
     { "loop", function(at)
-      local why = elements.refusal(at.loop)
+      local why = elements_of.refusal(at.loop)
       return not why, why
     end },
     { "warp_same", function(at) return not warp_same.is_alone(at.fn, at.loop.statement) end,
       says = "one lane of a warp alone comes to it" },
     { "sides", elements_at, gives = "elements" },
-    { "loop", function(at) return elements.is_long(at.loop, LANES) end,
+    { "loop", function(at) return elements_of.is_long(at.loop, LANES) end,
       says = "it has fewer than 32 iterations" },
     { "sides", rows_share_more },
   },

@@ -18,6 +18,7 @@
 --   const int x_of = x - threadIdx.x + x_part, y_of = y - threadIdx.y + y_part;
 --   if (x_of < w && y_of < h) out[x_of * h + y_of] = out_tile[y_part][x_part];
 
+local all_come = require "gilua.facts.all_come"
 local apart = require "gilua.facts.apart"
 local asked = require "gilua.facts.asked"
 local edit = require "gilua.rewrite.edit"
@@ -74,7 +75,7 @@ end
 
 -- How all threads come there.
 local function plan_of(at)
-  local plan, why = guarded.plan(at.fn, at.s, true)
+  local plan, why = all_come.plan(at.fn, at.s, true)
   if not plan then return nil, "not all threads may come to it: " .. why end
   if #plan.loops > 0 then return nil, "it is in a loop" end
   if at.access.write and not is_last(plan) then return nil, "something comes behind it" end
@@ -159,8 +160,9 @@ local function becomes(at, e)
     lines[#lines + 1] = "__syncthreads();"
   end
   e:replace(node.first, node.last, ("%s[threadIdx.y][threadIdx.x]"):format(tile))
+  local deeper = guarded.edits(at.plan, e, lines)
   return ("neighbours %s neighbouring elements of %s, through shared memory"):format(
-    access.write and "write" or "read", access.base), { indent = (at.plan:edits(e, lines)) }
+    access.write and "write" or "read", access.base), { indent = deeper }
 end
 
 -- ---- the record -------------------------------------------------------------------------------

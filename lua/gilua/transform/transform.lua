@@ -44,7 +44,7 @@ local OWN = [[
   rewrite.axes rewrite.widen rewrite.coarsen rewrite.merge rewrite.merge_threads
   rewrite.grid_stride rewrite.grid_size rewrite.warp_row rewrite.subwarp rewrite.unroll
   rewrite.split_accumulator rewrite.keep rewrite.carry rewrite.hoist rewrite.specialise
-  rewrite.vector rewrite.batch rewrite.search rewrite.prefetch rewrite.reuse stage
+  rewrite.vector rewrite.batch rewrite.search rewrite.prefetch rewrite.reuse rewrite.stage
   rewrite.shuffle rewrite.transpose rewrite.float rewrite.narrow rewrite.unsigned rewrite.divide
   rewrite.power rewrite.remainder rewrite.transplant rewrite.fuse rewrite.unswitch rewrite.split
   rewrite.sections rewrite.fuse_kernels rewrite.warp_atomic rewrite.block_atomic rewrite.tree

@@ -1,0 +1,116 @@
+--- staged: which elements of a loop do several threads of a block read, so that they can come
+-- through shared memory?
+--
+-- Yes is a list of elements (gilua.facts.elements) with, of each: bytes, is_number, shape (how many
+-- threads read one) and conditions, those of its place that say where it lies. No is nil and why.
+
+local affine = require "gilua.source.affine"
+local all_come = require "gilua.facts.all_come"
+local effects = require "gilua.facts.effects"
+local elements = require "gilua.facts.elements"
+local sides_of = require "gilua.facts.sides"
+local statement = require "gilua.source.statement"
+local types = require "gilua.facts.types"
+
+local M = {}
+
+-- How the elements of a place lie in shared memory: "all" threads read one; those of a "row" of the
+-- block; those of a "column", beside those of the next column or ("lines") one behind the other;
+-- nil of what each thread reads alone.
+local function shape_of(loop, access, sides, used)
+  local factor = affine.in_variable(loop.fn.kernel, access.indices[1], loop.variable)
+  if not next(sides) then return "all" end
+  if sides.z or used.z then return nil end
+  if sides.x and sides.y then return nil end
+  if sides.y then return used.x and "row" or nil end
+  if not used.y then return nil end
+  return factor == 1 and "lines" or "column"
+end
+
+-- The conditions of a plan that say where an element lies; nil where one says that of others too.
+local function conditions_of(plan, sides)
+  local list = {}
+  for _, condition in ipairs(plan.conditions) do
+    local of = condition.sides
+    if of and sides_of.is_within(of, sides) then
+      list[#list + 1] = condition
+    elseif next(sides) and (not of or sides.x and of.x or sides.y and of.y) then
+      return nil
+    end
+  end
+  return list
+end
+
+-- How an element that threads read at places of some sides comes through shared memory; nil of one
+-- that does not.
+local function shaped(loop, plan, access, type, sides)
+  local shape = shape_of(loop, access, sides, sides_of.used(loop.fn))
+  local list = shape and conditions_of(plan, sides)
+  local bytes = list and types.bytes(loop.fn.kernel, type)
+  if not bytes then return nil end
+  return { bytes = bytes, shape = shape, conditions = list,
+    is_number = all_come.is_number(loop.fn, { pointer = 0, type = type }) }
+end
+
+local function differs(sides) return next(sides) ~= nil end
+
+--- Returns the elements of a loop that can come through shared memory; nil and why there are none.
+---@param loop table of gilua.facts.loop
+---@param plan table of gilua.facts.all_come, of its place
+---@return table[]?
+---@return string? why
+function M.of(loop, plan)
+  if not elements.is_same(loop, plan.uniform) then
+    return nil, "threads go through it from and to different places"
+  end
+  local list = elements.of(loop, plan.uniform, differs, function(access, type, sides)
+    return shaped(loop, plan, access, type, sides)
+  end)
+  if #list == 0 then return nil, "no element in it is one that several threads read" end
+  return list
+end
+
+local function holds(list, node)
+  for _, other in ipairs(list) do
+    if other == node then return true end
+  end
+  return false
+end
+
+--- Can threads without an item do the iterations too, for nobody sees what they make of them? They
+--- read the tiles, and write variables that only threads with an item ask for.
+---@param loop table of gilua.facts.loop
+---@param plan table of gilua.facts.all_come
+---@param list table[] of M.of
+---@param kept table[] of gilua.facts.kept
+---@return boolean
+function M.is_harmless(loop, plan, list, kept)
+  local inside, region = loop.inside, plan.asked_last
+  if inside.opaque or inside.warp or inside.barrier then return false end
+  for _, access in ipairs(inside.accesses) do
+    local is_ours = false
+    for _, el in ipairs(list) do
+      is_ours = is_ours or el.is_number and holds(el.nodes, access.node)
+    end
+    for _, one in ipairs(kept) do
+      is_ours = is_ours or holds(one.accesses, access)
+    end
+    if not is_ours then return false end
+  end
+  for _, call in ipairs(inside.calls) do
+    if not call.name or not effects.is_pure(call.name) then return false end
+  end
+  for name in pairs(inside.writes) do
+    local d = loop.fn:declaration(name, loop.statement.first)
+    local is_ours = inside.declares[name] or d and not d.parameter and not d.shared
+      and not d.reference and (not region or d.scope_first > region.first)
+    if not is_ours then return false end
+  end
+  local is_short = true
+  statement.walk(loop.body, function(s)
+    is_short = is_short and s.kind ~= "while" and s.kind ~= "do"
+  end)
+  return is_short
+end
+
+return M
