@@ -339,29 +339,6 @@ tap.case("so is a statement that stands for another or besides: the data show th
   tap.is(marked "<_kernel.cu_10><_kernel.cu_10>", "", "the same is no change")
 end)
 
--- The other one is right where n is a multiple of 4.
-local FOURS = [[
-__global__ void fours(float4 *y, int n)
-{
-    int j = blockIdx.x * blockDim.x + threadIdx.x;
-    if (j < n / 4)
-        y[j].x += 1.0f;
-}
-extern "C" __global__ void k(float4 *x, int n)
-{
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n / 4 + (n % 4 != 0))
-        x[i].x += 1.0f;
-}
-]]
-
-tap.case("so is a part of another function, which data may not tell from what was there", function()
-  local p = problem_of(FOURS, "{ 1, 2 }")
-  local gene = "T:transplant<10>(fours:4-5)"
-  tap.is(p.grammar:genes(gene)[1].why, nil, "it can be made")
-  tap.is(table.concat(adequacy.untold({ survivors = {} }, p, gene), " "), "10", "it is marked")
-end)
-
 tap.case("a kernel that is not right itself is judged by nothing", function()
   local p = problem_of(ABSOLUTE, "{ -1, 1 }", "function(args) args.x[1] = 2 end")
   tap.raises(function() score_of(p) end, "does not give the answers of its reference", "said")

@@ -58,13 +58,12 @@ local function proposal(known, before, kind, place)
     gene = ("%s(%s)"):format(at, table.concat(place.args or {}, ",")) }
 end
 
--- The places of each kind at a line, together: { kind, places }. A part of another function claims
--- nothing, and is left out.
+-- The places of each kind at a line, together: { kind, places }.
 local function places_of(known)
   local list = {}
   for _, kind in ipairs(transform.list()) do
     local at = {}
-    for _, place in ipairs(kind.donated and {} or kind.find(known)) do
+    for _, place in ipairs(kind.find(known)) do
       if not at[place.line] then
         at[place.line] = { kind = kind, places = {} }
         list[#list + 1] = at[place.line]

@@ -43,8 +43,6 @@ return {
   { file = "lua/gilua/rewrite/.*%.lua", tests = TRANSFORM .. " tests/lua/transformgeometry.lua "
     .. "tests/lua/rewrite.lua" },
   { file = "lua/gilua/transform/.*%.lua", tests = TRANSFORM .. " tests/lua/transformgeometry.lua" },
-  { file = "lua/gilua/rewrite/transplant.lua", tests = "tests/lua/transplant.lua" },
-  { file = "lua/gilua/rewrite/donor_parts.lua", tests = "tests/lua/transplant.lua" },
   { file = "lua/gilua/new/otherdata.lua", tests = "tests/lua/otherdata.lua" },
   { file = "lua/gilua/farm/funnel%.lua", tests = FUNNEL },
   { file = "lua/gilua/farm/stages/.*%.lua", tests = FUNNEL },

@@ -422,19 +422,6 @@ local function transform_of(o)
   return tonumber(o.transform or gi.own.TRANSFORM_SHARE)
 end
 
--- What parts may come from, which are all read before anything runs.
-local function take_donors(problem, o)
-  if problem.is_ptx then
-    if o.donors then
-      ends.with(ends.STATUS.usage, "%s has no source, so that nothing can come into it: leave out "
-        .. "--donors", problem.dir)
-    end
-    return
-  end
-  if o.donors then problem:take_donors(problem:donors_of(o.donors)) end
-  problem.donors:all()
-end
-
 local SORTS = { source = true, ptx = true, both = true, llvm = true, all = true }
 
 local function check_genome(text)
@@ -483,8 +470,6 @@ function M.evolve()
     { name = "transform", type = "string", check = check_transform,
       doc = "no transformations of the source (docs/transformations.md): no; of --scheme langdon "
         .. "also the share of genes that are (0.25)" },
-    { name = "donors", type = "string", doc = "a folder of .cu and .cuh files, parts of which may "
-      .. "come into the kernel (docs/transformations.md)" },
     { name = "weak-data", default = false,
       doc = "also where the data notice too few changes of the kernel" },
     boxed.OPTION,
@@ -497,7 +482,6 @@ function M.evolve()
   o.population = o.population or o.scheme == "gevo" and 256 or 60
   local problem = gi.problem(o.problem)
   o.genome = genome_of(problem, o)
-  take_donors(problem, o)
   check_propose(o)
   o.scheme = scheme_of(o)
   o.transform = transform_of(o)

@@ -410,7 +410,6 @@ local function verify(o)
   local code = runs.code(run)
   answer.say(o, "%s", runs.code_line(run, code))
   local problem = gi.problem(run.folder)
-  if run.kept ~= nil then problem:take_donors(runs.kept(run).grammar.donors) end
   local farm <close> = gi.farm(problem, { device = o.device, jobs = o.jobs })
   answer.say(o, "%s on %s", run.genome == "" and "the kernel as it is" or run.genome,
     farm:description())

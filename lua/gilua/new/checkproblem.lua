@@ -263,18 +263,6 @@ local function not_known(c, g)
     end), figures = { { "statements", #list } } }
 end
 
--- The folder that parts of other functions may come from.
-local function donors(c)
-  local given = c.problem.donors
-  if not given.folder then return end
-  local n, left_out = 0, given:left_out()
-  for _, donor in ipairs(given:all()) do n = n + (donor.from_program and 0 or 1) end
-  c.found:add { #left_out > 0 and "!!" or "ok", "donors", ("%d files of %s%s"):format(n,
-    given.folder, #left_out > 0 and "; not these:" or ""),
-    advice = some_lines(left_out, function(one) return ("%s: %s"):format(one.name, one.why) end),
-    figures = { { "files", n }, { "left_out", #left_out } } }
-end
-
 local function space(c)
   if c.problem.is_ptx then return space_of_ptx(c) end
   local g, counts = c.problem.grammar, {}
@@ -291,7 +279,6 @@ local function space(c)
   c.found:add { n ~= 0 and "ok" or "no", "search space", ("%s (%s)"):format(
     n and progress.grouped(n) .. " single mutants" or why, table.concat(list, ", ")),
     figures = n and { { "genes", n } } }
-  donors(c)
   transformations(c, g)
   refusals(c, g)
   not_known(c, g)
@@ -320,7 +307,6 @@ end
 ---@return table value for JSON
 function M.run(path, o)
   local problem = gi.problem(path)
-  if not problem.is_ptx then problem.donors:all() end -- a folder that is none is an error
   local found = gi.findings.new { silent = o.silent }
   found:add { "ok", "problem", ("%s: kernel %s of %s"):format(problem.name, problem.kernel,
     problem.source_path) }

@@ -1,5 +1,4 @@
---- copied: genes by which something of the kernel, or a part of another function, stands for
---- something else, or stands besides.
+--- copied: genes by which something of the kernel stands for something else, or stands besides.
 -- That a condition decides the same as another, that a statement computes the same, or what is
 -- there already, is a fact of the data: of a width that is as large as the height, of a loop that
 -- has one round.
@@ -18,11 +17,10 @@ local function only_waits(rule)
   return text == ";" or text:match "^__sync[%a_]+%b();$" ~= nil
 end
 
---- Is a gene one of these? A part that is donated may leave out what only other sizes need.
+--- Is a gene one of these?
 ---@param gene table of grammar:genes
 ---@return boolean
 function M.is(gene)
-  if gene.donated then return true end
   local rule, source = gene.target, gene.source
   if not rule or not source then return false end
   if gene.kind ~= "insert" and source.text == rule.text then return false end
@@ -36,7 +34,7 @@ end
 function M.lines(problem, genome)
   local lines = {}
   for _, gene in ipairs(problem.grammar:genes(genome) or {}) do
-    if M.is(gene) then lines[gene.donated and gene.at or gene.target.line] = true end
+    if M.is(gene) then lines[gene.target.line] = true end
   end
   return lines
 end

@@ -716,7 +716,7 @@ function M.definition(t, dir)
     parameters = parameters, tolerance = tolerance, grammar = grammar, restrict = allowed,
     kernel_table = self, values_of = values_of(t, self.parameters, path),
     check_races = t.check_races,
-    benign_races = t.benign_races, donors = t.donors,
+    benign_races = t.benign_races,
     checked_case = { seed = 1,
       size = t.checked_size or tablecase.smaller(tablecase.sizes(t.size)) },
     compile = function(values) return self:options(values) end,

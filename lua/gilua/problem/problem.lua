@@ -8,7 +8,6 @@ local fail = require "gilua.base.fail"
 local core = require "gilua.core"
 local class = require "gilua.problem.class"
 local creference = require "gilua.problem.creference"
-local donors = require "gilua.transform.donors"
 local elsewhere = require "gilua.base.elsewhere"
 local launches = require "gilua.transform.launch"
 local otherlaunch = require "gilua.problem.otherlaunch"
@@ -26,7 +25,6 @@ local transforming = require "gilua.transform.grammar"
 ---@field loaded string[] Lua files that problem.lua loads
 ---@field kernel string
 ---@field grammar gilua.transforming_grammar
----@field donors gilua.donors what parts of other functions may come from (docs/transformations.md)
 ---@field parameters table[] { name, default, values, switch, value, in_source, doc }
 ---@field tolerance table { max_error, rel_error, wrong_above, parent_penalty, outputs }
 ---@field loop_limit integer iterations of all its loops that a thread is allowed in the checked run
@@ -42,7 +40,6 @@ local OPTIONAL = {
   title = true, paper = true, reference = true, grammar = true, checked_case = true, compile = true,
   reference_time = true, restrict = true, kernel_table = true, loop_limit = true, prepare = true,
   check_races = true, benign_races = true, recorded = true, made_from = true, values_of = true,
-  donors = true,
 }
 local LOOP_LIMIT = 10000
 local CHOICES = { check_races = { "global", "shared" }, benign_races = { "warn", "refuse" } }
@@ -86,9 +83,6 @@ end
 
 --- Fields that are one of a few words: the first where nothing is said.
 local function check_choices(def, path)
-  if def.donors ~= nil and type(def.donors) ~= "string" then
-    fail("%s: donors must be the path of a folder, not %s", path, settings.shown(def.donors))
-  end
   local chosen = {}
   for field, words in pairs(CHOICES) do
     local word = def[field] == nil and words[1] or def[field]
@@ -183,29 +177,6 @@ local function load_library(self)
   return lib
 end
 
--- The files that the problem was made of.
-local function made_of(def)
-  local made = def.kernel_table and def.kernel_table.table.made_from or def.made_from
-  return made and (made.paths or { made.path }) or {}
-end
-
---- Another folder that parts of other functions may come from, or texts that a run kept; before
---- anything is asked of its grammar.
----@param given gilua.donors
-function Problem:take_donors(given)
-  self.donors, self.grammar.donors = given, given
-end
-
---- Donors of this problem from a folder.
----@param folder? string as from where the process began; nil: the one that problem.lua names
----@return gilua.donors
-function Problem:donors_of(folder)
-  local own = self.definition.donors
-  if own and not own:find "^/" then own = self.dir .. "/" .. own end
-  return donors.of { folder = folder and folder:gsub("(.)/+$", "%1") or own,
-    files = made_of(self.definition) }
-end
-
 local Meta = {
   __index = function(self, key)
     if key == "lib" and self.definition.reference then
@@ -272,7 +243,6 @@ local function load_problem(path)
   if not g then fail("%s", why) end
   self.grammar = transforming.of(g, { kernel = options.kernel, recorded = def.recorded ~= nil,
     values = def.values_of })
-  self:take_donors(self:donors_of())
   self.source = g:apply("", true) -- the file, byte for byte
   if self.is_ptx then open_ptx(self) end
   class.opened(self)

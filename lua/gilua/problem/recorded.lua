@@ -26,7 +26,7 @@ local FIELDS = {
   title = "string", tolerance = "table", include = "table", options = "table", defines = "table",
   grammar = "table", made_from = "table", tune_params = "table",
   check_races = "string", benign_races = "string", draw = "number",
-  launches = "string", donors = "string",
+  launches = "string",
 }
 local LAUNCHES = { stream = true, graph = true }
 local USUAL_DRAW = 2 -- recordings of a generation's case, where there are as many to train on
@@ -480,7 +480,6 @@ function M.definition(t, dir)
     name = t.name or dir:match "([^/]+)/*$", title = t.title, source = t.source,
     kernel = table.concat(settings.keys(t.kernels), ","), parameters = parameters,
     tolerance = tolerance_of(t), grammar = grammar, recorded = self, made_from = t.made_from,
-    donors = t.donors,
     check_races = t.check_races, benign_races = t.benign_races, checked_case = checked_spec(self),
     compile = function(values) return self:options(values) end,
     values_of = function(fn) return values_of(self, fn) end,

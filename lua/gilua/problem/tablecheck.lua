@@ -15,7 +15,6 @@ local FIELDS = { -- and what each has to be
   shared = true, constants = "table", include = LIST, defines = LIST, options = LIST,
   tolerance = "table", grammar = "table", reference = true, checked_size = true,
   defaults = "table", made_from = "table", check_races = "string", benign_races = "string",
-  donors = "string",
 }
 local ARGUMENT = { name = true, type = true, value = true, count = true, fill = true, role = true,
   fields = true, bytes = true, texture = true, max_error = true, rel_error = true }

@@ -4,11 +4,9 @@
 --
 -- The files are problem.lua and the Lua files that it loads, the kernel, the reference, the headers
 -- that these include (from the problem's folders, not from a toolkit), and the file that
--- `gilua new` made the kernel of; and the files that parts may come from (docs/transformations.md).
--- What else problem.lua opens (data) is not known here.
+-- `gilua new` made the kernel of. What else problem.lua opens (data) is not known here.
 
 local core = require "gilua.core"
-local donors = require "gilua.transform.donors"
 local fail = require "gilua.base.fail"
 local json = require "gilua.base.json"
 local lfs = require "lfs"
@@ -30,8 +28,6 @@ local M = {}
 ---@field options string[] of the compiler, for the kernel as it is
 ---@field made_from? { path: string, paths?: string[], template: string[],
 ---  templates?: table<string, string[]> } paths: where it is several files one after the other
----@field donors { name: string, from: string, from_program: boolean }[] files that parts of other
----  functions may come from
 ---@field launch_values? table<string, table<string, integer>> what launches give the parameters of
 ---  kernels, for transformations that want to know it
 ---@field parameters { name: string, default: any, in_source: boolean, switch: boolean }[]
@@ -104,7 +100,6 @@ local function files_of(problem, options, made_from)
   for _, path in ipairs(made_from and (made_from.paths or { made_from.path }) or {}) do
     add(list, path)
   end
-  for _, donor in ipairs(problem.is_ptx and {} or problem.donors:all()) do add(list, donor.path) end
   return list
 end
 
@@ -133,12 +128,9 @@ function M.of(problem)
     recorded = problem.definition.recorded ~= nil,
     options = from_anywhere(options),
     made_from = made and { path = made.path, paths = made.paths, template = made.template or {},
-      templates = made.templates }, parameters = {}, donors = {},
+      templates = made.templates }, parameters = {},
     launch_values = not problem.is_ptx and problem.grammar:launch_values() or nil,
   }
-  for i, donor in ipairs(problem.is_ptx and {} or problem.donors:all()) do
-    kept.donors[i] = { name = donor.name, from = donor.path, from_program = donor.from_program }
-  end
   for i, p in ipairs(problem.parameters) do
     kept.parameters[i] = { name = p.name, default = p.default, in_source = p.in_source ~= false,
       switch = p.switch == true }
@@ -175,15 +167,6 @@ local function launch_value(by_kernel)
   return json.object(rows)
 end
 
-local function donors_value(list)
-  local rows = {}
-  for i, donor in ipairs(list) do
-    rows[i] = json.object { { "name", donor.name }, { "from", donor.from },
-      { "from_program", donor.from_program } }
-  end
-  return #rows > 0 and json.array(rows) or nil
-end
-
 local function described(kept, files)
   local parameters, made = {}, kept.made_from
   for i, p in ipairs(kept.parameters) do
@@ -196,7 +179,6 @@ local function described(kept, files)
     { "kernel", kept.kernel }, { "source", kept.source_path },
     { "options", json.array(kept.options) }, { "parameters", json.array(parameters) },
     { "launch_values", kept.launch_values and launch_value(kept.launch_values) },
-    { "donors", donors_value(kept.donors) },
     { "made_from", made and json.object { { "path", made.path },
       { "paths", made.paths and json.array(made.paths) },
       { "template", json.array(made.template) },
@@ -217,7 +199,7 @@ local function with_paths(f, kept, dir)
     return setmetatable({ from = value.from and path(value.from) }, { __index = value })
   end
   new.source_path, new.options = path(kept.source_path), runpath.options(f, kept.options, dir)
-  new.files, new.donors = each(kept.files, from), each(kept.donors, from)
+  new.files = each(kept.files, from)
   new.made_from = made and setmetatable({ path = path(made.path),
     paths = made.paths and each(made.paths, path) }, { __index = made })
   return new
@@ -299,12 +281,6 @@ local function malformed(v)
   for _, p in ipairs(v.parameters) do
     if type(p) ~= "table" or type(p.name) ~= "string" then return "kept.parameters is odd" end
   end
-  if v.donors ~= nil and type(v.donors) ~= "table" then return "kept.donors is odd" end
-  for _, donor in ipairs(v.donors or {}) do
-    if type(donor) ~= "table" or type(donor.name) ~= "string" or type(donor.from) ~= "string" then
-      return "kept.donors is odd"
-    end
-  end
   if not whole_numbers(v.launch_values) then return "kept.launch_values is odd" end
 end
 
@@ -321,17 +297,6 @@ local function copy_of(dir, file)
   return text
 end
 
--- The texts that parts of other functions came from, as they were.
-local function donors_in(kept)
-  local texts, given = {}, {}
-  for _, file in ipairs(kept.files) do texts[file.from or ""] = file.text end
-  for _, donor in ipairs(kept.donors) do
-    given[#given + 1] = texts[donor.from] and { name = donor.name, path = donor.from,
-      text = texts[donor.from], from_program = donor.from_program == true } or nil
-  end
-  return donors.of { given = given }
-end
-
 --- What a run kept. Nothing of it is run.
 ---@param dir string of the run
 ---@param value any "kept" of its result.json
@@ -343,11 +308,10 @@ function M.read(dir, value, begun)
     fail("%s does not tell what was run (%s): run it again", dir .. "/result.json", why)
   end
   local function meant(path) return runpath.meant(path, dir, begun) end
-  value = with_paths(meant, setmetatable({ source_path = value.source,
-    donors = value.donors or {} }, { __index = value }), dir)
+  value = with_paths(meant, setmetatable({ source_path = value.source }, { __index = value }), dir)
   local kept = { kernel = value.kernel, source_path = value.source_path, options = value.options,
     made_from = value.made_from, parameters = value.parameters, files = {},
-    donors = value.donors, dir = value.source_path:match "^(.*)/" or ".",
+    dir = value.source_path:match "^(.*)/" or ".",
     is_ptx = value.source:find "%.ptx$" ~= nil, complete = value.complete == true,
     recorded = value.recorded == true }
   local grammar, ptx
@@ -366,7 +330,6 @@ function M.read(dir, value, begun)
   local given = value.launch_values
   kept.grammar = transforming.of(kept.grammar,
     { kernel = not kept.is_ptx and kept.kernel or nil, recorded = kept.recorded,
-      donors = donors_in(kept),
       values = given and function(fn) return given[fn.name] or {} end })
   if ptx then kept.ptx, unread = core.ptx.open(ptx) end
   if ptx and not kept.ptx then fail("%s/%s/%s: %s", dir, M.FOLDER, M.PTX, unread) end

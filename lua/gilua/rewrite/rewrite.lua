@@ -19,8 +19,6 @@
 --   instead  function(at): texts that mean the same as the kernel (gilua.rewrite.registers), which
 --            are tried in turn where a need fails; the refusal is that of the kernel as it is
 --   promise  what must be true of the numbers at each of its places, which no fact knows
---   best     function(list): which of all proposals are kept, { line, args, at } each, in order;
---            those are made alone. A list of `args` may have fields of its own
 --   judged   true where answers say how well it keeps the meaning: no fact knows of roundings, of
 --            numbers that fit, or of races
 --   all      of loops, without arguments: what it does at all loops of a function, the innermost of
@@ -220,25 +218,7 @@ local function fitting(record, at)
   return list, refused or none and no(at, "values", none)
 end
 
--- All proposals, of which the record keeps the best, and of these those that can be made.
-local function found_best(record, kernel)
-  local list, kept = {}, {}
-  for _, at in ipairs(where.places(kernel, record.where)) do
-    for _, args in ipairs(kernel:is_open(at.from or at.line, at.last)
-      and arguments.proposed(record, at) or {}) do
-      list[#list + 1] = { line = at.line, args = args, at = at }
-    end
-  end
-  for _, one in ipairs(record.best(list)) do
-    local at = one.at
-    if made(record, at, arguments.read(record, one.args), one.args) then kept[#kept + 1] = one end
-    one.at = nil
-  end
-  return kept
-end
-
 local function found(record, kernel)
-  if record.best then return found_best(record, kernel) end
   local list = {}
   for _, fn in ipairs(record.all and kernel.functions or {}) do
     if kernel:is_open(fn.line, fn.last_line) and #innermost(record, fn) > 1 then
@@ -332,7 +312,7 @@ end
 function M.of(record)
   local t = { name = record.name, doc = record.doc, record = record, judged = record.judged,
     promise = record.promise, first = record.launch ~= nil or record.first == true,
-    before = record.before, donated = record.donated, refuses = record.refuses }
+    before = record.before }
   local counts = math.tointeger(tonumber((record.launch or ""):match "/%$(%d)$"))
   t.counts, t.times = record.counts or counts, record.times or counts ~= nil
   function t.find(kernel) return found(record, kernel) end

@@ -130,11 +130,10 @@ local function counted(kind, counts)
   end
 end
 
--- Parts of other functions are left to chance: there are many, and most are wrong.
 local function add_transformations(grammar, numbers, counts, list)
   for _, kind in ipairs(grammar:transformations()) do
     counted(kind, counts)
-    for _, place in ipairs(not kind.donated and kind.places or {}) do
+    for _, place in ipairs(kind.places) do
       local by = (counts[place.gene] or {}).count
       list[#list + 1] = { gene = place.gene }
       if by then list[#list + 1] = { gene = place.gene, fewer = true, by = by } end

@@ -7,7 +7,6 @@
 -- as genes inside rewritten lines are: crossover of legal genomes gives legal ones.
 
 local apart = require "gilua.facts.apart"
-local donors_of = require "gilua.transform.donors"
 local gene = require "gilua.transform.gene"
 local genomes = require "gilua.search.genome"
 local kernels = require "gilua.transform.kernel"
@@ -27,7 +26,6 @@ local INDENT = "    "
 ---@field core userdata gi.grammar
 ---@field entries table<string, true>? the kernels that evolve; nil: all
 ---@field values? fun(fn: table): table<string, integer>
----@field donors gilua.donors what parts may come from
 ---@field named boolean changes of a launch say whose
 ---@field pristine gilua.lines?
 ---@field first table? its analysis (gilua.transform.kernel)
@@ -60,7 +58,7 @@ local function analysis(self, now, bounded)
   local list = {}
   for i = 1, now.n do list[i] = now[i] or "" end
   local kernel = kernels.read(list, { entries = self.entries, values = self.values,
-    donors = self.donors, bounded = bounded })
+    bounded = bounded })
   if now == self.pristine then self.first = kernel end
   return kernel
 end
@@ -214,8 +212,6 @@ local function refusal(self, g)
   if g.line < 1 or g.line > self.core:line_count() then
     return ("%s: the source has %d lines"):format(g.text, self.core:line_count())
   end
-  local why = kind.refuses and kind.refuses(g, self.donors)
-  return why and ("%s: %s"):format(g.text, why)
 end
 
 -- A genome's words: the transformations, with where each stands, and the others. nil and why where
@@ -313,8 +309,7 @@ end
 --- lines (those that it changes), says and launch, or why it is passed over; apart: arrays are
 --- taken for different memory that are not proved to be; proved: all are; pairs: which; twice:
 --- lines stay beside a copy; reach: from which line to which it changes some, though another gene
---- did later; judged: data say whether it keeps the meaning; donated: it brings a
---- part of another function; promise: what it takes of numbers }.
+--- did later; judged: data say whether it keeps the meaning; promise: what it takes of numbers }.
 function Grammar:genes(genome)
   if not gene.any(genome) then return self.core:genes(genome) end
   local words, why = sorted(self, genome)
@@ -331,7 +326,7 @@ function Grammar:genes(genome)
       launch = step_of.launch, pairs = step_of.pairs or {}, twice = step_of.twice or false,
       apart = step_of.pairs ~= nil and #step_of.pairs > 0,
       proved = step_of.asked and #step_of.pairs == 0 or false,
-      judged = known.judged or false, donated = known.donated or false,
+      judged = known.judged or false,
       promise = step_of.promise, reach = step_of.reach }
   end
   return list
@@ -378,7 +373,7 @@ end
 function Grammar:opaque() return opaque.of(analysis(self, pristine(self))) end
 
 --- Where transformations can be made on the unmodified source: of each kind with any, { name, doc,
---- eases, donated, times, counts, places = { { line, args, gene, score }, … } }; score: of those
+--- eases, times, counts, places = { { line, args, gene, score }, … } }; score: of those
 --- that know how likely they pay.
 ---@return table[]
 function Grammar:transformations()
@@ -397,7 +392,7 @@ function Grammar:transformations()
     end
     if #places > 0 then
       self.places[#self.places + 1] = { name = kind.name, doc = kind.doc, eases = kind.eases,
-        donated = kind.donated, times = kind.times, counts = kind.counts, places = places }
+        times = kind.times, counts = kind.counts, places = places }
     end
   end
   return self.places
@@ -434,22 +429,12 @@ local function by_line(kind)
   return lists
 end
 
--- The kinds of which a share of genes is drawn: parts of other functions only where a person gave
--- donors.
-local function shared_kinds(self)
-  local list = {}
-  for _, kind in ipairs(self:transformations()) do
-    if not transform.find(kind.name).donated or self.donors.folder then list[#list + 1] = kind end
-  end
-  return list
-end
-
 --- A random transformation: of a random kind, at a random line of those with it, with random
 --- arguments; nil where there is none.
 ---@param rng table
 ---@return string? gene
 function Grammar:random_transformation(rng)
-  local kinds = shared_kinds(self)
+  local kinds = self:transformations()
   if #kinds == 0 then return nil end
   return rng:pick(rng:pick(by_line(rng:pick(kinds))))
 end
@@ -459,7 +444,7 @@ end
 ---@return string[] genes
 function Grammar:one_of_each(rng)
   local list = {}
-  for _, kind in ipairs(shared_kinds(self)) do
+  for _, kind in ipairs(self:transformations()) do
     for _, genes in ipairs(by_line(kind)) do list[#list + 1] = rng:pick(genes) end
   end
   return list
@@ -497,17 +482,15 @@ local Meta = {
 
 --- A grammar with transformations.
 ---@param grammar userdata gi.grammar
----@param options? { kernel?: string, recorded?: boolean, values?: function, donors?: gilua.donors }
----  kernel: those that evolve, with commas between (all); recorded: launches say whose they are;
----  values: what launches give parameters (gilua.transform.kernel); donors: what parts may come
----  from, besides the source itself
+---@param options? { kernel?: string, recorded?: boolean, values?: function } kernel: those that
+---  evolve, with commas between (all); recorded: launches say whose they are; values: what launches
+---  give parameters (gilua.transform.kernel)
 ---@return gilua.transforming_grammar
 function M.of(grammar, options)
   local entries = {}
   for name in (options and options.kernel or ""):gmatch "[^,]+" do entries[name] = true end
   entries = next(entries) and entries or nil
   return setmetatable({ core = grammar, entries = entries, made = {}, asked = {},
-    donors = options and options.donors or donors_of.of(),
     values = options and options.values,
     named = options ~= nil and options.recorded == true }, Meta)
 end

@@ -13,7 +13,6 @@
 --   entries    { name = true }: the kernels that are launched; default: every __global__
 --   constants  { NAME = "8" }: macros that the problem defines, with their text
 --   values     function(fn) -> { [parameter] = integer }: what launches give it, all the same
---   donors     gilua.transform.donors: other texts of which parts may come into this one
 --   bounded    { [kernel] = { [side] = … } }: what gilua.facts.bounded said of the text before it
 --   arguments  { [entry] = { [parameter] = { written = boolean } } }: what the problem knows
 --

@@ -15,11 +15,8 @@
 --          what else changes these changes what the data may never run (gilua.promises)
 --   judged  true where answers and the checked run say whether it keeps the meaning, or how well:
 --          roundings, barriers; others keep it wherever they can be made
---   donated  true where parts come from elsewhere: without donors that a person gave it is drawn by
---          what it has paid alone (gilua.bandit), by no share
 --   counts  which of its arguments says how many times as much a block, or a thread, does; or nil
 --   times  true where there are as many times fewer blocks: a number may have to go down with it
---   refuses  function(gene, donors) -> why a gene that is written well is wrong here; or nil
 --   first  true where it is made before those without, wherever it stands in a genome
 --   before  the kinds of those that it is made before, of others that come first, words; or nil
 --   eases  words: what it is made against, of "issue latency memory" (gilua.roofline.binds); or nil
@@ -46,7 +43,7 @@ local OWN = [[
   rewrite.split_accumulator rewrite.keep rewrite.carry rewrite.hoist rewrite.specialise
   rewrite.vector rewrite.batch rewrite.search rewrite.prefetch rewrite.reuse rewrite.stage
   rewrite.shuffle rewrite.transpose rewrite.float rewrite.narrow rewrite.unsigned rewrite.divide
-  rewrite.power rewrite.remainder rewrite.transplant rewrite.fuse rewrite.unswitch rewrite.split
+  rewrite.power rewrite.remainder rewrite.fuse rewrite.unswitch rewrite.split
   rewrite.sections rewrite.fuse_kernels rewrite.warp_atomic rewrite.block_atomic rewrite.tree
   rewrite.warp_loop rewrite.warp_barrier rewrite.barriers rewrite.private rewrite.pad
   rewrite.constant
