@@ -350,6 +350,38 @@ tap.case("__launch_bounds__ holds for every launch", function()
     "but line 7 launches blocks of 96", "any call")
 end)
 
+tap.case("a block that is a template's parameter", function()
+  local GO = "template <int T%s> void go(int n) { k<<<9, T>>>(a, b, c, n); }\n"
+  tap.is(open("go<64>(5);", BOUNDS, GO:format ""), "", "as the call says")
+  tap.has(open("go<64>(5); go<32 * 3>(5);", BOUNDS, GO:format ""), "blocks of 96", "or another")
+  tap.is(open("go(5);", BOUNDS, GO:format " = 64"), "", "or its default")
+  tap.has(open("go<M>(5);", BOUNDS, GO:format ""), "how many threads", "or nobody")
+end)
+
+tap.case("the sides of a block that is a dim3", function()
+  local function is(body, want)
+    local said = open(body .. " k<<<9, t>>>(a, b, c, n);", BOUNDS)
+    tap.is(said:match "how many threads" or said:match "blocks of %d+" or "kept", want, body)
+  end
+  local NOT_KNOWN = "how many threads"
+  is("dim3 t(64);", "kept")
+  is("dim3 t(32); t.y = 2;", "kept")
+  is("dim3 t(32), g; g.x = n; t.y = 4;", "blocks of 128")
+  is("dim3 t; t.x = 16; t.y = 4;", "kept")
+  is("dim3 t(64); if (argc > 1) t.x = 128;", NOT_KNOWN)
+  is("dim3 t(64); if (argc > 1) { t.x = 128; }", NOT_KNOWN)
+  is("dim3 t(64); k<<<9, t>>>(a, b, c, n); t.x = 128;", NOT_KNOWN)
+  is("dim3 t(64); for (int i = 0; i < argc; i++) t.y = i;", NOT_KNOWN)
+  is("dim3 t = shape(64);", NOT_KNOWN)
+  is("dim3 t; t.x = 64; if (argc > 1) t.y = 2;", NOT_KNOWN)
+  is("dim3 t(64); change(t);", NOT_KNOWN)
+  is("dim3 t(atoi(argv[1]));", NOT_KNOWN)
+  tap.has(open("go(64); go(128);", BOUNDS, "void go(dim3 t) { k<<<9, t>>>(a, b, c, 5); }\n"),
+    "128", "a parameter")
+  tap.has(open("go(shape());", BOUNDS, "void go(dim3 t) { k<<<9, t>>>(a, b, c, 5); }\n"),
+    NOT_KNOWN, "a parameter that is not known")
+end)
+
 local WIDE = [[
 extern "C" __global__ void k(float *y, const float *x, const double *w, long long n)
 {
@@ -490,6 +522,13 @@ tap.case("blocks are rounded up where a launch is for all items", function()
   } do
     tap.is(said(launch, HALF), "", launch)
   end
+  for _, launch in ipairs { "k<<<(n + t - 1) / t, t>>>(a, b, c, n);",
+    "dim3 d(s, s), g(ceil((float)n / s), 3); k<<<g, d>>>(a, b, c, n);" } do
+    tap.is(said("int t = atoi(v[1]), s = atoi(v[2]); " .. launch, HALF), "", launch)
+  end
+  tap.is(said("int t = atoi(v[1]); k<<<n / t, t>>>(a, b, c, n);", HALF), FEWER, "without the rest")
+  tap.is(said("int t = atoi(v[1]); k<<<(n + 255) / 256, t>>>(a, b, c, n);", HALF), FEWER,
+    "for blocks of another length")
   tap.is(said("k<<<UP(n, 64), 64>>>(a, b, c, n);", HALF, nil,
     "#define UP(a, b) (((a) + (b) - 1) / (b))\n"), "", "by a macro")
   tap.is(said("k<<<8, 64>>>(a, b, c, n);", "grid.x%2 grid.x/2"), "", "where there is no rest")

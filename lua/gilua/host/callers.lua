@@ -107,9 +107,13 @@ function M.replaced(text, given)
   return table.concat(parts, " ")
 end
 
--- A text in which a call's arguments stand for the parameters.
+-- A text in which a call's arguments stand for the parameters, those of a template too.
 local function substituted(text, one, call)
   local given = {}
+  for name, k in pairs(one.index or {}) do
+    local arg = call.template[k] or one.defaults[name]
+    given[name] = arg and M.bracketed(arg)
+  end
   for k, param in ipairs(one.params) do
     given[param.name] = call.args[k] and M.bracketed(call.args[k])
   end

@@ -6,12 +6,13 @@
 
 local boundsize = require "gilua.new.boundsize"
 local callers = require "gilua.host.callers"
-local csource = require "gilua.source.csource"
+local code_of = require "gilua.host.code"
+local expression = require "gilua.source.expression"
 local fixed = require "gilua.host.fixed"
 
 local M = {}
 
-local TRIED = { 1, 31, 1000, 4097, 70001 }
+local TRIED, LENGTHS = { 1, 31, 1000, 4097, 70001 }, { 32, 100, 256 }
 
 -- A text with names for members, `cfg.n` and `p->n`, but for the sides of a dim3.
 local function plain(text)
@@ -21,39 +22,50 @@ local function plain(text)
   end))
 end
 
--- The names in a text that may have several values.
-local function open_names(host, text, body)
-  local t <close> = csource.tokens(text)
-  local list = {}
-  for i = 1, #t do
-    local name = t:kind(i) == "name" and t[i - 1] ~= "." and t[i + 1] ~= "(" and t[i]
-    if name and not fixed.is(host, name, body) then list[#list + 1] = name end
-  end
-  return list
+-- Adds the names in a text that may have several values, each with those that are tried.
+local function add_open(host, text, body, tried, names)
+  expression.walk(code_of.tree(host, text).tree, function(node)
+    if node.kind == "name" and not (names[node.text] or fixed.is(host, node.text, body)) then
+      names[node.text], names[#names + 1] = tried, node.text
+    end
+    for _, arg in ipairs(node.kind == "call" and node.args or {}) do
+      add_open(host, code_of.part(code_of.tree(host, text), arg), body, tried, names)
+    end
+    return node.kind ~= "call" and node.kind ~= "member"
+  end)
 end
 
--- A number with other values for names; nil where it is not known.
-local function value_with(host, names, value, text)
-  local known, other = host.known, {}
-  for _, name in ipairs(names) do other[name] = value end
-  host.known = other
+-- What a text is with other values for names; nil where that is not known.
+local function value_with(host, values, text)
+  local known = host.known
+  host.known = values
   local n = host:value(text)
   host.known = known
   return n
 end
 
--- Does a launch's side have threads for as many items as a bound says? nil: not known.
-local function covers(host, way, side, block, items)
-  local list = host:sides(way.grid)
-  local text = plain(list[side] or "1")
+-- Has a launch's side threads for as many items as a bound says? nil: not known. Names in how long
+-- a block is are tried with lengths, those in the bound alone with numbers of items.
+local function covers(host, way, side, items)
+  local body = way.open or way.launch.body
+  local blocks = plain(host:sides(way.grid)[side] or "1")
+  local length = plain(host:sides(way.block)[side] or "1")
+  local names, known = {}, nil
   items = plain(items)
-  local names = open_names(host, items, way.open or way.launch.body)
-  for _, value in ipairs(#names > 0 and TRIED or { 0 }) do
-    local n, blocks = value_with(host, names, value, items), value_with(host, names, value, text)
-    if not n or not blocks then return nil end
-    if blocks * block < n then return false end
+  if not host:value(length) then add_open(host, length, body, LENGTHS, names) end
+  add_open(host, items, body, TRIED, names)
+  for i = 1, names[1] and #TRIED * #LENGTHS or 1 do
+    local values = {}
+    for _, name in ipairs(names) do
+      local k = names[name] == TRIED and (i - 1) % #TRIED or (i - 1) // #TRIED
+      values[name] = names[name][k + 1]
+    end
+    local n, m = value_with(host, values, items), value_with(host, values, blocks)
+    local each = value_with(host, values, length)
+    if not (n and m and each) then return nil end
+    known = (known == nil or known) and m * each >= n
   end
-  return true
+  return known
 end
 
 --- Has a launch threads for all items along a side? Yes where the kernel has no bound there.
@@ -61,10 +73,9 @@ end
 ---@param host HostCode
 ---@param way HostWay
 ---@param side integer 1, 2 or 3
----@param block integer? threads of a block along it, where they are known
 ---@return boolean? answer nil: not known
 ---@return string? bound of the kernel
-function M.is(problem, host, way, side, block)
+function M.is(problem, host, way, side)
   local given = {}
   for i, arg in ipairs(problem.definition.kernel_table.table.args) do
     given[arg.name] = way.args[i] and callers.bracketed(way.args[i])
@@ -73,8 +84,7 @@ function M.is(problem, host, way, side, block)
     local items = bound.side == side and callers.replaced(bound.text, given)
     if items and bound.relation == "<=" then items = "(" .. items .. ") + 1" end
     local answer = not items
-    if items and block then answer = covers(host, way, side, block, items) end
-    if items and not block then answer = nil end
+    if items then answer = covers(host, way, side, items) end
     if not answer then return answer, bound.text end
   end
   return true

@@ -315,16 +315,24 @@ local function usual_sides(host, text)
   return known
 end
 
+-- The texts of the sides of a launch's grid or block, false where one is given several values.
+local function said_sides(host, said, body)
+  local own = not said:find "[^%w_]" and fixed.sides(host, said, body)
+  local is_dim3 = own and (own[1] or own[2] or own[3])
+  if is_dim3 then return own end
+  local list = said:find "[^%w_]" and host:sides(said) or {}
+  local is_whole = #list > 1 or said ~= "" and launchedit.is_whole(body, said)
+  for d = 1, 3 do list[d] = list[d] or d > 1 and is_whole and "1" or false end
+  return list
+end
+
 -- The sides of a launch's grid or block, false where one may be another than it usually is: the z
 -- of `n / 64`, `dim3(n, m)` and `dim3(n, m, 1)` is 1, whatever n is.
 local function known_sides(host, way, field)
-  local said = way.launch.said[field] or ""
-  if fixed.is(host, said, way.launch.body) then return usual_sides(host, way[field]) end
-  local list, known = said ~= "" and host:sides(said) or {}, {}
-  local is_whole = #list > 1 or list[1] and launchedit.is_whole(way.launch.body, list[1])
-  for d = 1, 3 do
-    known[d] = math.tointeger(tonumber(list[d] or is_whole and 1 or nil)) or false
-  end
+  local said, body, known = way.launch.said[field] or "", way.launch.body, {}
+  if fixed.is(host, said, body) then return usual_sides(host, way[field]) end
+  local list = said_sides(host, said, body)
+  for d = 1, 3 do known[d] = math.tointeger(tonumber(list[d] or nil)) or false end
   return known
 end
 
@@ -484,9 +492,8 @@ end
 local function of_rest(host, problem, ways, words, set, tell)
   local rounded = rounded_sides(words, set, problem:values())
   for _, way in ipairs(next(rounded) and ways or {}) do
-    local block = usual_sides(host, way.block)
     for d in pairs(rounded) do
-      local answer, bound = covered.is(problem, host, way, d, block[d])
+      local answer, bound = covered.is(problem, host, way, d)
       local place = way.launch.place
       if answer == nil then
         tell("that blocks beyond the last do nothing, and whether %s launches as many as `%s` asks "
