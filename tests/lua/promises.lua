@@ -567,6 +567,18 @@ tap.case("a grid has a limit along y and z", function()
   tap.is(said(along_y "m", nil, SHORT, GENOME), LIMIT:format "y"
     .. "and how many blocks line 7 launches is not known", "how many nobody knows")
   tap.is(said(along_y "m", nil, { block_size_y = 32 }, "block_size_y=32"), "", "longer blocks")
+  local function of_memory(bytes, side, before)
+    return said(("int m = atoi(v), q = atoi(w); %s cudaMalloc(&a, %s); %s"):format(before or "",
+      bytes, along_y(side)), nil, SHORT, GENOME)
+  end
+  local SIDE, UNKNOWN = "(m + 15) / 16", LIMIT:format "y"
+    .. "and how many blocks line 7 launches is not known"
+  tap.is(of_memory("m * m * sizeof(float) * 16", SIDE), "", "no GPU has memory for so many rows")
+  tap.is(of_memory("s", SIDE, "size_t s = m * m * q * sizeof(double) * 16;"), "", "by a variable")
+  tap.is(of_memory("m * m", SIDE), UNKNOWN, "one has for these")
+  tap.is(of_memory("m * q * sizeof(float)", SIDE), UNKNOWN, "and where another number says so")
+  tap.is(of_memory("m * m * sizeof(float) * 16", "(m + q) / 16"), UNKNOWN, "a side of two numbers")
+  tap.is(of_memory("m * m * sizeof(float) * 16", "m"), UNKNOWN, "a side that is that long")
 end)
 
 tap.case("blocks of a recorded program may be longer with other arguments", function()

@@ -149,6 +149,12 @@ function leaves(host, text, found, depth)
   return found
 end
 
+--- The names that a text is made of, down to those that nothing else says.
+---@param host HostCode
+---@param text string
+---@return table<string, true>
+function M.leaves(host, text) return leaves(host, text, {}, MOST_DEPTH) end
+
 -- Does a name have one number for good?
 local function is_constant(host, name)
   local text = host.definitions[name]

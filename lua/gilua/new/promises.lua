@@ -19,6 +19,7 @@ local ends = require "gilua.base.ends"
 local fixed = require "gilua.host.fixed"
 local float = require "gilua.rewrite.float"
 local launchedit = require "gilua.new.launchedit"
+local largestgrid = require "gilua.new.largestgrid"
 local launches = require "gilua.transform.launch"
 local othernames = require "gilua.new.othernames"
 local program = require "gilua.new.program"
@@ -444,12 +445,12 @@ local LONGEST_BLOCK = 1024
 -- The first grid that cannot be changed as `words` say, of all that a launch may have with the
 -- sides of a block that a genome sets: as many blocks then as there are for its threads. nil of
 -- none. A side that is not known is tried as 1, 2, 3 … and as the longest.
-local function unfit_grid(grid, block, set, words)
+local function unfit_grid(grid, block, set, words, longest)
   local is_known = grid[1] and grid[2] and grid[3]
   for i = 1, is_known and 1 or TRIED + 1 do
     local one = {}
     for d = 1, 3 do
-      one[d] = grid[d] or i <= TRIED and i or LONGEST[d]
+      one[d] = grid[d] or i <= TRIED and i or longest[d]
       local n = set[d] and one[d] * (block[d] or LONGEST_BLOCK)
       one[d] = n and (n + set[d] - 1) // set[d] or one[d]
     end
@@ -457,10 +458,21 @@ local function unfit_grid(grid, block, set, words)
   end
 end
 
-local function of_grids(host, ways, asked, set, tell)
+-- How long the sides of a launch's grid can be that are not known.
+local function longest_of(host, t, way, grid)
+  local longest = {}
+  for d = 1, 3 do
+    local most = not grid[d] and largestgrid.of(host, t, way, d)
+    longest[d] = math.min(most or LONGEST[d], LONGEST[d])
+  end
+  return longest
+end
+
+local function of_grids(host, t, ways, asked, set, tell)
   for _, way in ipairs(ways) do
     local grid, block = known_sides(host, way, "grid"), known_sides(host, way, "block")
-    local unfit, is_known = unfit_grid(grid, block, set, asked.words), true
+    local longest = longest_of(host, t, way, grid)
+    local unfit, is_known = unfit_grid(grid, block, set, asked.words, longest), true
     for d = 1, 3 do is_known = is_known and grid[d] and (block[d] or not set[d]) end
     if unfit and is_known then
       tell("%s, but %s launches %s", asked.conditions, way.launch.place,
@@ -656,7 +668,7 @@ local function of_recorded(problem, genome, tell)
     end
     local grid = asked_of(problem, genome, kernel, "grid")
     if grid then
-      ask(grid.conditions, kernel, function(host, ways) of_grids(host, ways, grid, {}, tell) end)
+      ask(grid.conditions, kernel, function(host, ways) of_grids(host, t, ways, grid, {}, tell) end)
     end
   end
 end
@@ -719,7 +731,7 @@ function M.of(problem, genome, seen)
   if block then of_blocks(host, ways, block, set, tell) end
   of_guards(host, problem, ways, set, tell)
   of_rest(host, problem, ways, launch_words(problem, genome), set, tell)
-  if grid then of_grids(host, ways, grid, set, tell) end
+  if grid then of_grids(host, t, ways, grid, set, tell) end
   return list, kept
 end
 
