@@ -182,33 +182,17 @@ static int parse_do(Parser *p, int at, int parent) {
     return close_node(p, node, i);
 }
 
-/* Finds the two ';' of a loop header. */
-static void for_parts(Tree *t, Node *n) {
-    for (int i = n->head + 1; i < n->head_end - 1;) {
-        if (tok_is(t, i, ";") && n->semi1 < 0) n->semi1 = i;
-        else if (tok_is(t, i, ";") && n->semi2 < 0) n->semi2 = i;
-        i = t->match[i] > i ? t->match[i] + 1 : i + 1;
-    }
-    if (n->semi2 < 0) n->semi1 = -1;
-}
-
-static void declare_range(Tree *t, int node, int first, int last) {
-    for (int i = first; i < last; i++)
-        if (tok_is(t, i, ":")) {
-            tree_declare(t, first, i, node);
-            return;
-        }
-}
-
 static int parse_for(Parser *p, int at, int parent) {
     Tree *t = p->t;
     if (!tok_is(t, at + 1, "(")) return parse_odd(p, at, parent);
     int node = open_node(p, NODE_FOR, parent, at);
     set_head(t, node, at + 1);
-    for_parts(t, &t->node[node]);
-    int semi1 = t->node[node].semi1, head_end = t->node[node].head_end;
-    if (semi1 >= 0) tree_declare(t, at + 2, semi1, node);
-    else declare_range(t, node, at + 2, head_end - 1);
+    Node *n = &t->node[node];
+    int head_end = n->head_end, close = head_end - 1;
+    Reader r = tree_reader(t, close);
+    bool counts = for_parts(&r, at + 1, close, &n->semi1, &n->semi2);
+    int first_end = counts ? n->semi1 : range_colon(&r, at + 1, close);
+    if (first_end < close) tree_declare(t, at + 2, first_end, node);
     int i = parse_body(p, head_end, node);
     return i < 0 ? i : close_node(p, node, i);
 }
@@ -309,19 +293,6 @@ static int parse_simple(Parser *p, int at, int parent, bool braceless) {
     return close_node(p, node, last);
 }
 
-/* `case x:`, `default:` or `name:`; returns the token after, or `at` when it is none of them. */
-static int past_label(const Tree *t, int at) {
-    if (is_name(t, at) && tok_is(t, at + 1, ":")) return at + 2;
-    if (!tok_is(t, at, "case")) return at;
-    int questions = 0;
-    for (int i = at + 1; i < t->n_tok - 1; i = t->match[i] > i ? t->match[i] + 1 : i + 1) {
-        if (tok_is(t, i, ";") || tok_is(t, i, "{") || tok_is(t, i, "}")) return at;
-        if (tok_is(t, i, "?")) questions++;
-        if (tok_is(t, i, ":") && questions-- == 0) return i + 1;
-    }
-    return at;
-}
-
 static int parse_label(Parser *p, int at, int after, int parent) {
     int node = open_node(p, NODE_STATEMENT, parent, at);
     p->t->node[node].fixed = "it is a label";
@@ -333,7 +304,8 @@ static int parse_label(Parser *p, int at, int after, int parent) {
 
 static int parse_shape(Parser *p, int at, int parent, bool braceless) {
     Tree *t = p->t;
-    int label = past_label(t, at);
+    Reader r = tree_reader(t, t->n_tok - 1);
+    int label = past_label(&r, at, r.stop);
     braceless = braceless || p->headed;
     p->headed = false;
     if (label > at) return parse_label(p, at, label, parent);

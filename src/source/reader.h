@@ -91,6 +91,14 @@ void read_pieces(Reader *r, int node, int first, int last);
 /* Statements between [from, close), adopted by a node. */
 void read_statements(Reader *r, int node, int from, int close);
 int read_one_statement(Reader *r, int i, int stop);
+/* The ';' that ends what begins at i; -1: none does up to `stop`. */
+int semicolon(const Reader *r, int i, int stop);
+/* The two ';' of a `for` header between its parentheses; false, and -1 each: it has not two. */
+bool for_parts(const Reader *r, int open, int close, int *one, int *two);
+/* The ':' of a loop over a range, or `close`. */
+int range_colon(const Reader *r, int open, int close);
+/* Behind `case x:`, `default:` or `name:` at i; i: there is none. */
+int past_label(const Reader *r, int i, int stop);
 
 /* item.c */
 /* Behind all `template <…>` and `extern "C"` of an item. */

@@ -16,8 +16,7 @@ static void read_part(Reader *r, int statement, int from, int to, SourceRole rol
     if (why) not_known(r, statement, why, why_at);
 }
 
-/* The ';' that ends what begins at i; -1: none does before `stop`. */
-static int semicolon(const Reader *r, int i, int stop) {
+int semicolon(const Reader *r, int i, int stop) {
     while (i <= stop) {
         if (is(r, i, ";")) return i;
         if (is_kind(r, i, TOK_DIRECTIVE) || is(r, i, "}")) return -1;
@@ -155,11 +154,16 @@ static void read_condition(Reader *r, int s, int open, int close) {
     if (source_child(r->s, s, ROLE_INIT) >= 0) not_known(r, s, "a declaration in a header", open);
 }
 
-/* `for (auto &x : list)` */
-static void read_range(Reader *r, int s, int open, int close) {
+int range_colon(const Reader *r, int open, int close) {
     int colon = open + 1;
     while (colon < close && !is(r, colon, ":"))
         colon = match_of(r, colon) > colon ? past(r, colon) : colon + 1;
+    return colon;
+}
+
+/* `for (auto &x : list)` */
+static void read_range(Reader *r, int s, int open, int close) {
+    int colon = range_colon(r, open, close);
     if (colon < close && is_declaration(r, open + 1)) {
         int d = node_new(r, SRC_DECLARATION, open + 1, colon - 1);
         read_declaration(r, d, open + 1, colon);
@@ -168,10 +172,16 @@ static void read_range(Reader *r, int s, int open, int close) {
     not_known(r, s, "a loop over a range", open);
 }
 
+bool for_parts(const Reader *r, int open, int close, int *one, int *two) {
+    *one = semicolon(r, open + 1, close - 1);
+    *two = *one < 0 ? -1 : semicolon(r, *one + 1, close - 1);
+    if (*two < 0) *one = -1;
+    return *two >= 0;
+}
+
 static void read_for_header(Reader *r, int s, int open, int close) {
-    int one = semicolon(r, open + 1, close - 1);
-    int two = one < 0 ? -1 : semicolon(r, one + 1, close - 1);
-    if (two < 0) {
+    int one, two;
+    if (!for_parts(r, open, close, &one, &two)) {
         read_range(r, s, open, close);
         return;
     }
@@ -227,13 +237,24 @@ static int read_do(Reader *r, int i, int stop) {
     return s;
 }
 
+int past_label(const Reader *r, int i, int stop) {
+    if (is_kind(r, i, TOK_NAME) && is(r, i + 1, ":")) return i + 2;
+    if (!is(r, i, "case")) return i;
+    for (int k = i + 1, questions = 0; k <= stop; k = match_of(r, k) > k ? past(r, k) : k + 1) {
+        if (is(r, k, ";") || is(r, k, "{") || is(r, k, "}")) return i;
+        if (is(r, k, "?")) questions++;
+        if (is(r, k, ":") && questions-- == 0) return k + 1;
+    }
+    return i;
+}
+
 static int read_case(Reader *r, int i, int stop) {
     const char *why;
-    int why_at, k = i;
-    while (k <= stop && !is(r, k, ":") && !is(r, k, ";") && !is(r, k, "{") && !is(r, k, "}")) k++;
-    if (k > stop || !is(r, k, ":")) return fail(r, "a case without its ':'");
-    int s = node_new(r, SRC_CASE, i, k);
-    if (k > i + 1) adopt(r, s, try_expression(r, i + 1, k - 1, false, &why, &why_at), ROLE_TREE);
+    int why_at, after = past_label(r, i, stop);
+    if (after == i) return fail(r, "a case without its ':'");
+    int s = node_new(r, SRC_CASE, i, after - 1);
+    if (after > i + 2)
+        adopt(r, s, try_expression(r, i + 1, after - 2, false, &why, &why_at), ROLE_TREE);
     return s;
 }
 

@@ -138,6 +138,15 @@ extern "C" __global__ void k(float *out, const float *a, const float *b, int n)
 }
 ]]
 
+tap.case("a case whose value has a colon of its own", function()
+  local kinds = {}
+  for _, s in ipairs(fn_of("switch (n) { case 1 ? (2) : 3: out[0] = 1; default: ; }").statements) do
+    kinds[#kinds + 1] = s.kind .. (s.tree and " " .. s.tree.kind or "")
+  end
+  tap.is(table.concat(kinds, ", "),
+    "block, switch, block, case, expression assign, case, empty", "statements")
+end)
+
 tap.case("an attribute hides nothing", function()
   local plain = places(TILE:format "__shared__ float tile[8][32];")
   tap.ok(plain > 20, plain .. " places")
