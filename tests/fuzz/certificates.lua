@@ -1,7 +1,7 @@
 -- certificates: random wrong kernels, of which none may be certified equal over the reals. Lines of
--- small kernels are deleted, copied and exchanged (genes), numbers and operators changed; each mutant
--- is held against its original on one set of data. One that is certified there and answers otherwise
--- on other sets is a false certificate: it is printed, and the script fails.
+-- small kernels are deleted, copied and exchanged (genes), numbers and operators changed; each
+-- mutant is held against its original on one set of data. One that is certified there and answers
+-- otherwise on other sets is a false certificate: it is printed, and the script fails.
 --
 --   ./gilua tests/fuzz/certificates.lua [N] [SEED]      N mutants, 200 usually
 
@@ -145,9 +145,8 @@ local function differ(old, new)
     for i = 1, #array do
       local a, b = array[i], new[k][i]
       local same = a == b or a ~= a and b ~= b
-      if not same and not (math.abs(a - b) <= FAR * (math.abs(a) + math.abs(b)) + 1e-7) then
-        return true
-      end
+      local near = math.abs(a - b) <= FAR * (math.abs(a) + math.abs(b)) + 1e-7
+      if not same and not near then return true end
     end
   end
   return false
@@ -161,8 +160,8 @@ local function judge(base, source, result)
   if not result.code or result.code == base.code then return count "lost" end
   local wrong, first = false, nil
   for data = 1, SETS do
-    local c = overreals.compared_code(base.code, result.code, { data = data, seed = rng:int(1 << 30),
-      s = 0.25 + data / 4 })
+    local c = overreals.compared_code(base.code, result.code,
+      { data = data, seed = rng:int(1 << 30), s = 0.25 + data / 4 })
     if not c then return count "lost" end
     first = first or c
     wrong = wrong or differ(c.answers[1], c.answers[2])
@@ -186,6 +185,6 @@ while counts.mutants < N do
   collectgarbage()
 end
 print(("%d mutants: %d do not run or are the same code, %d answer otherwise, %d alike; %d certified"
-  .. " on the first data, %d falsely"):format(counts.mutants, counts.lost, counts.wrong, counts.right,
-  counts.certified, counts.false_))
+  .. " on the first data, %d falsely"):format(counts.mutants, counts.lost, counts.wrong,
+  counts.right, counts.certified, counts.false_))
 if counts.false_ > 0 then os.exit(1) end

@@ -95,8 +95,9 @@ tap.case("threads together", function()
     float t = 0;
     for (int k = 31; k >= 0; k--) t += tile[k];
     y[i] = t;]])
-  certified("atomic additions", "if (i == 0) { float t = 0; for (int k = 0; k < 64; k++) t += x[k];\n"
-    .. "d[0] += t; }", "atomicAdd(&d[0], (double)x[i]);")
+  certified("atomic additions",
+    "if (i == 0) { float t = 0; for (int k = 0; k < 64; k++) t += x[k]; d[0] += t; }",
+    "atomicAdd(&d[0], (double)x[i]);")
   certified("an addition by compare-and-swap", "atomicAdd(&d[0], (double)x[i]);", [[
     unsigned long long *at = (unsigned long long *)d, old = *at, was;
     do {
@@ -121,8 +122,8 @@ tap.case("wrong by less than a tolerance", function()
   refused("a term less", "float t = 0; for (int k = 0; k < 32; k++) t += x[k] * 1e-7f; y[i] = t;",
     "float t = 0; for (int k = 0; k < 31; k++) t += x[k] * 1e-7f; y[i] = t;", OTHER)
   refused("a factor of 1.000001", "y[i] = x[i];", "y[i] = x[i] * 1.000001f;", OTHER)
-  refused("an epsilon dropped", "y[i] = x[i] / (fabsf(z[i]) + 1e-9f);", "y[i] = x[i] / fabsf(z[i]);",
-    OTHER)
+  refused("an epsilon dropped", "y[i] = x[i] / (fabsf(z[i]) + 1e-9f);",
+    "y[i] = x[i] / fabsf(z[i]);", OTHER)
   refused("an approximation", "y[i] = x[i] * 3.14159265f;", "y[i] = x[i] * 3.1415925f;", OTHER)
   refused("a term of a maximum less", "y[i] = fmaxf(fmaxf(x[i], z[i]), -5.0f);",
     "y[i] = fmaxf(x[i], z[i]);", OTHER)
@@ -161,7 +162,8 @@ tap.case("comparisons are counted, and are the same in both", function()
     "y[i] = z[i] > x[i] ? 1 - x[i] : s;")
   tap.is(c.comparisons, 64, "one for each thread")
   certified("a rounding to whole numbers", "y[i] = floorf(x[i] * 8);", "y[i] = floorf(8 * x[i]);")
-  certified("another data set", "y[i] = x[i] * z[i];", "y[i] = z[i] * x[i];", { data = 2, seed = 7 })
+  certified("another data set", "y[i] = x[i] * z[i];", "y[i] = z[i] * x[i];",
+    { data = 2, seed = 7 })
   certified("threads from the last to the first", "atomicAdd(&y[n[i]], x[i]);",
     "atomicAdd(&y[n[i]], x[i]);", { backwards = true })
 end)

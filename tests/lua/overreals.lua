@@ -1,12 +1,13 @@
 -- overreals: two kernels of a source text each, run over the reals on the virtual GPU, for tests of
--- certificates. k(float *y, const float *x, const float *z, double *d, int *n, int count, float s).
+-- certificates: k(float *y, const float *x, const float *z, double *d, int *n, int count, float s).
 
 local core = require "gilua.core"
 local gi = require "gilua"
 
 local M = { N = 64, FAST = { "-lineinfo", "--use_fast_math" } }
 
-local HEAD = "#define LARGEST __int_as_float(0x7f800000)\n" .. 'extern "C" __global__ void k(float *y, const float *x, const float *z, double *d, '
+local HEAD = "#define LARGEST __int_as_float(0x7f800000)\n"
+  .. 'extern "C" __global__ void k(float *y, const float *x, const float *z, double *d, '
   .. "int *n, int count, float s) {\nint i = threadIdx.x + blockIdx.x * blockDim.x;\n"
 
 local device = assert(gi.device "emu")
@@ -17,7 +18,8 @@ local function code_of(body, options)
   local key = table.concat(options, " ") .. body
   local before, inside = body:match "^(.-\n) *//\n(.*)$"
   local source = (before or "") .. HEAD .. (inside or body) .. "\n}\n"
-  made[key] = made[key] or assert(gi.compile(source, { options = options, target = device:target() }))
+  made[key] = made[key]
+    or assert(gi.compile(source, { options = options, target = device:target() }))
   return made[key]
 end
 

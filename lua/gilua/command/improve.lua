@@ -388,6 +388,7 @@ local function evolved(problem, o, folder, data)
   local report = gi.report.observer(folder, { page = page_with(tuning) })
   if start ~= "" then answer.say(o, "Starts from %s", start) end
   local watch = gi.otherdata.watch(problem, farm)
+  local certified = o.certified and gi.certificate.watch(problem, o.jobs, watch.hold)
   local run = gi.evolve.run(with_search({
     problem = problem, farm = farm, fitness = gi.fitness.within(problem.tolerance),
     check = check_of(o, farm),
@@ -395,12 +396,12 @@ local function evolved(problem, o, folder, data)
     start_from = start_from, least = o.least,
     init = gi.own.first, genes = gi.own.genes(problem, o.transform),
     draw = draw_of(problem, farm, o),
-    hold = watch.hold, breed = breed_of(o, folder),
+    hold = certified and certified.hold or watch.hold, breed = breed_of(o, folder),
     new_case = function(_, rng, stage)
       return gi.own.drawn(problem, rng:int(1 << 31), o.device, stage)
     end,
-    observers = { looking_at(data, o, watch), limited(), watch, gi.telling.observer(), report,
-      gi.progress.new { quiet = o.quiet, results = report } },
+    observers = { looking_at(data, o, watch), limited(), watch, certified or {},
+      gi.telling.observer(), report, gi.progress.new { quiet = o.quiet, results = report } },
   }, problem, o))
   return run, watch
 end
@@ -470,6 +471,8 @@ function M.evolve()
     { name = "transform", type = "string", check = check_transform,
       doc = "no transformations of the source (docs/transformations.md): no; of --scheme langdon "
         .. "also the share of genes that are (0.25)" },
+    { name = "certified", default = false, doc = "keep only genes with which the winner is "
+      .. "certified equal to the kernel over the reals (docs/certificate.md)" },
     { name = "weak-data", default = false,
       doc = "also where the data notice too few changes of the kernel" },
     boxed.OPTION,

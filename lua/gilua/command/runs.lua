@@ -23,6 +23,7 @@ local M = {
 ---@field seed integer
 ---@field untested? integer[] changed lines that the small case does not reach, where that is known
 ---@field untold? integer[] changed lines where its data notice no change, likewise
+---@field certificate? Certificate of this winner (gilua.certificate)
 ---@field promises? string[] that the host's code breaks or may break, likewise
 ---@field promised? string[] that are proved, watched or kept by the host, likewise
 ---@field streams? string[] on which stream each kernel goes, likewise
@@ -57,10 +58,23 @@ local function read(dir)
     .. "makes one in out/)")
 end
 
--- Did verify find this very winner wrong?
-local function found_wrong(dir, genome)
+-- What verify found of this very winner; {} where nobody asked.
+local function verified_of(dir, genome)
   local verified = decoded(dir .. "/" .. M.VERIFIED)
-  return verified ~= nil and verified.genome == genome and verified.all_right == false
+  return verified and verified.genome == genome and verified or {}
+end
+
+-- Did it find it wrong?
+local function found_wrong(dir, genome)
+  return verified_of(dir, genome).all_right == false
+end
+
+-- A run with its certificate, which leaves fewer of its promises open.
+local function with_certificate(run, of_result)
+  run.certificate = gi.certificate.read(verified_of(run.dir, run.genome).certificate)
+    or gi.certificate.read(of_result)
+  run.promises = gi.certificate.open(run.certificate, run.promises)
+  return run
 end
 
 -- The path of problem.lua.
@@ -115,7 +129,7 @@ function M.picked(run, number)
   picked.untested, picked.untold, picked.promises, picked.streams = nil, nil, nil, nil
   picked.promised = nil
   picked.wrong = found_wrong(run.dir, point.genome)
-  return picked
+  return with_certificate(picked)
 end
 
 -- What compiled its mutants does so again, where the command line says nothing else.
@@ -151,7 +165,8 @@ function M.read(dir)
   end
   compile_as(result)
   local begun = begun_in(dir)
-  return { dir = dir, path = path, folder = runpath.meant(folder, dir, begun), begun = begun,
+  return with_certificate({ dir = dir, path = path, folder = runpath.meant(folder, dir, begun),
+    begun = begun,
     genome = best.genome,
     seed = math.tointeger(told.seed) or 1, kept = result.kept,
     wrong = found_wrong(dir, best.genome) or best.right == false, front = front_of(result),
@@ -161,7 +176,8 @@ function M.read(dir)
     untold = told == result and whole_numbers(result.untold) or nil,
     promises = told == result and sentences(result.promises) or nil,
     promised = told == result and sentences(result.promised) or nil,
-    streams = told == result and sentences(result.streams) or nil }
+    streams = told == result and sentences(result.streams) or nil },
+    told == result and result.certificate)
 end
 
 --- What a run kept of its problem.

@@ -77,6 +77,11 @@ function M.warn_of_promises(o, promises)
   end
 end
 
+-- Is it equal to the kernel as it is over the reals? Nothing where nobody has asked.
+local function tell_certificate(o, c)
+  if c then answer.say(o, "The winner is %s", gi.certificate.sentence(c)) end
+end
+
 --------------------------------------------------------------------------------------------------
 -- apply
 
@@ -288,6 +293,7 @@ function M.apply()
   if #flags > 0 then
     answer.say(o, "Besides, nvcc is to be told: %s", table.concat(flags, " "))
   end
+  tell_certificate(o, run.certificate)
   tell_promised(o, run.promised)
   M.warn_of_promises(o, run.promises)
   tell_shared(o, kept, files[1])
@@ -345,6 +351,7 @@ local function verified(o, run, code, farm, found)
     { "promises", run.promises and gi.json.array(run.promises) },
     { "promised", run.promised and gi.json.array(run.promised) }, { "cases", gi.json.array(rows) },
     { "other_data", gi.otherdata.value(found.other) },
+    { "certificate", gi.certificate.value(found.certificate) },
   }
 end
 
@@ -398,10 +405,11 @@ local function say_right(o, run, found)
   answer.say(o, "%s answers on %d cases, all right, largest error %.3g: %s (median; %.3f to "
     .. "%.3f)", gi.progress.grouped(v.answers), #v.rows, v.max_error,
     gi.progress.faster(v.ratio.median), v.ratio.least, v.ratio.greatest)
+  tell_certificate(o, found.certificate)
   M.warn_of_untested(o, found.untested)
   M.warn_of_untold(o, run.untold)
   tell_promised(o, run.promised)
-  M.warn_of_promises(o, run.promises)
+  M.warn_of_promises(o, gi.certificate.open(found.certificate, run.promises))
 end
 
 local function verify(o)
@@ -424,6 +432,10 @@ local function verify(o)
   found.all_right = found.own.all_right and not (found.other and found.other.wrong > 0)
     and not found.approximate
   found.untested = found.all_right and gi.coverage.untested(problem, run.genome) or {}
+  if found.all_right and run.genome ~= "" then
+    found.certificate = gi.certificate.of { problem = problem, genome = run.genome, jobs = o.jobs,
+      seed = UNSEEN + run.seed }
+  end
   local value, sentence = verified(o, run, code, farm, found), wrong_sentence(found)
   keep(o, value)
   if sentence then return value, ends.STATUS.world, sentence end

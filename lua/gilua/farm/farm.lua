@@ -445,10 +445,12 @@ function Farm:examine(genome, cases, ways)
   return self:both(genome, cases, nil, ways)
 end
 
---- Are a genome and the unmodified kernel equal over the reals on each case (docs/certificate.md)?
+--- Are a genome and the unmodified kernel equal over the reals on each case?
+--- (docs/certificate.md)
 ---@param genome string
 ---@param cases table[]
----@param how { seed: integer, kernel?: table } kernel: of Farm:checked_kernel, in the genome's place
+---@param how { seed: integer, kernel?: table } kernel: of Farm:checked_kernel, in the genome's
+---  place
 ---@return table[]? list, for each case one of { why }; { lost = { status, message, kernel? } };
 ---  { name, certificate (of exact:compare), kernel }: which it fails with: 1 the unmodified one
 ---@return string? message why it cannot be run at all

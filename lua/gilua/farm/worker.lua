@@ -431,14 +431,15 @@ end
 
 local ORDERS = { false, true } -- of threads: from the first on, from the last
 
---- Two kernels on a case over the reals: `certificate` says whether they are equal, else `why` there
---- is no such case.
+--- Two kernels on a case over the reals: `certificate` says whether they are equal, else `why`
+--- there is no such case.
 function operations.certify(m)
   local start = core.system.seconds()
   local problem = problem_at(m.problem)
   local case, why = other_case(problem, m.case)
   if not case then return { why = why, seconds = core.system.seconds() - start } end
-  local judge, first, found = replayer.runner(problem, device_called "emu"), nil, { name = case.name }
+  local judge, found = replayer.runner(problem, device_called "emu"), { name = case.name }
+  local first
   judge:use(case)
   local budget = m.case.checked_budget or m.case.budget or 0
   for i = 1, #m.kernels * #ORDERS do

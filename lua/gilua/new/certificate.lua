@@ -1,12 +1,13 @@
 --- certificate: are a winner and the kernel as it is equal over the reals (docs/certificate.md)?
 --
--- Both run on the virtual GPU with random elements of a field in the inputs' place, in two orders of
--- their threads, on cases of several sizes. What is equal there is equal for all real inputs for
+-- Both run on the virtual GPU with random elements of a field in the inputs' place, in two orders
+-- of their threads, on cases of several sizes. What is equal there is equal for all real inputs for
 -- which the floats compare as they do here. So a winner that is certified needs no tolerance.
 
 local genome = require "gilua.search.genome"
 local json = require "gilua.base.json"
 local otherdata = require "gilua.new.otherdata"
+local promises = require "gilua.new.promises"
 local settings = require "gilua.base.settings"
 
 local M = {}
@@ -138,6 +139,72 @@ end
 
 local function counted(n, what)
   return ("%d %s%s"):format(n, what, n == 1 and "" or "s")
+end
+
+--- The promises that a person still has to keep: a certified winner needs none of a tolerance.
+---@param c? Certificate
+---@param list? string[]
+---@return string[]?
+function M.open(c, list)
+  if not (c and c.certified and list) then return list end
+  local left = {}
+  for _, promise in ipairs(list) do
+    if not promise:find(promises.BY_TOLERANCE, 1, true) then left[#left + 1] = promise end
+  end
+  return left
+end
+
+-- Genes with which a genome stays certified, in their order.
+local function certified_part(o, text)
+  local kept = ""
+  for _, gene in ipairs(genome.split(text)) do
+    local more = genome.join { kept, gene }
+    if M.of { problem = o.problem, genome = more, jobs = o.jobs }.certified then kept = more end
+  end
+  return kept
+end
+
+--- Holds winners to certificates: an observer and a scheme's `hold` (gilua.evolve). Genes without
+--- which a winner is certified are left out.
+---@param problem gilua.problem
+---@param jobs? integer
+---@param hold? fun(text: string): string of another, asked first
+---@return { hold: fun(text: string): string, on_end: fun(run: Run) }
+function M.watch(problem, jobs, hold)
+  local known = {}
+  local function of(text)
+    known[text] = known[text] or M.of { problem = problem, genome = text, jobs = jobs }
+    return known[text]
+  end
+  local function held(text)
+    text = hold and hold(text) or text
+    if text == "" or of(text).certified then return text end
+    local part = certified_part({ problem = problem, jobs = jobs }, text)
+    return hold and hold(part) or part
+  end
+  return { hold = held, on_end = function(run)
+    local result = run.result
+    if not result or run.stopped or result.best.genome == "" then return end
+    local c = of(result.best.genome)
+    result.certificate, result.certified = M.value(c), M.sentence(c)
+    result.promises = M.open(c, result.promises)
+  end }
+end
+
+--- What a file has of a certificate; nil where that is none.
+---@param value any
+---@return Certificate?
+function M.read(value)
+  local is_one = type(value) == "table" and type(value.certified) == "boolean"
+  if not is_one then return nil end
+  local c = { certified = value.certified, comparisons = math.tointeger(value.comparisons),
+    data_sets = math.tointeger(value.data_sets), line = math.tointeger(value.line),
+    degree_bits = tonumber(value.degree_bits) }
+  for _, name in ipairs { "why", "kernel", "data" } do
+    c[name] = type(value[name]) == "string" and value[name] or nil
+  end
+  local whole = c.certified and c.comparisons and c.data_sets or not c.certified and c.why
+  return whole and c or nil
 end
 
 --- A certificate in a sentence.

@@ -531,13 +531,16 @@ local function of_genes(problem, genome, is_own, one_warp, tell)
   end
 end
 
+--- How the mark ends of what a guessed tolerance lets pass; a certificate takes it away.
+M.BY_TOLERANCE = "which the tolerance says that was guessed"
+
 -- Approximate mathematics, by a tolerance that was guessed.
 local function of_mathematics(problem, genome, tell)
   local texts, lines = texts_of(problem, genome, "math")
   for i, text in ipairs(texts) do
     if text ~= "" then
-      tell("that approximate mathematics will do (line %d, `%s`), which the tolerance says that "
-        .. "was guessed", lines[i], (text:gsub(" ", "` and `")))
+      tell("that approximate mathematics will do (line %d, `%s`), %s", lines[i],
+        (text:gsub(" ", "` and `")), M.BY_TOLERANCE)
     end
   end
 end

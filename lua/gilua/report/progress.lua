@@ -124,6 +124,7 @@ local function comparison(result, tolerance)
       result.unseen and ", never seen in evolution" or "",
       tolerances.text(tolerance)),
   } do lines[#lines + 1] = line end
+  if result.certified then lines[#lines + 1] = "  " .. result.certified end
   if result.genes ~= "" then lines[#lines + 1] = "  found by " .. result.from end
   if result.low and result.low ~= result.high then
     lines[#lines + 1] = ("  speed-up from %d interleaved pairs; 95 %% interval %.3fx to %.3fx")
