@@ -30,10 +30,10 @@ like "right and slower" "^RIGHT, NOT FASTER" "$out"
 judge 1 $OLD "$DATA/softmax_no_max.cu" --junit report.xml
 like "right on random data alone" "right on .*long tails" "$out"
 like "and wrong beyond their range" "long tails beyond the range +WRONG: [0-9 ]* of 65 504 answers" "$out"
-like "the input that shows it" "fault.json is that input; it runs again by: gilua judge out/judge-softmax_no_max/fault.json" "$out"
+like "the input that shows it" "it runs again by: gilua judge softmax .*no_max.cu --fault out/judge-softmax_no_max/fault.json" "$out"
 like "JUnit: a failure" '<testcase .*name="long tails beyond the range">' "$(cat report.xml)"
 is "JUnit: as many as it says" "$(grep -o 'failures="[0-9]*"' report.xml)" "failures=\"$(grep -c '<failure' report.xml)\""
-out=$("$GILUA" judge out/judge-softmax_no_max/fault.json 2>&1)
+out=$("$GILUA" judge $OLD "$DATA/softmax_no_max.cu" --fault out/judge-softmax_no_max/fault.json 2>&1)
 is "the input runs again, and is wrong again" 1 $?
 like "the answers that are wrong" "answer 0 is nan, and was 1" "$out"
 judge 0 $OLD "$DATA/softmax_no_max.cu" --own-data
@@ -65,11 +65,36 @@ __global__ void blur(const float *x, const float *weights, float *y, int w) { y[
 END
 misused "a kernel of other arguments" "blur of unlike.cu writes no out, which softmax writes" \
   "$GILUA" judge $OLD unlike.cu
-misused "no second file" "NEW is missing, and softmax is no fault.json" "$GILUA" judge softmax
+misused "no second file" "NEW is missing" "$GILUA" judge softmax
+echo '{ "what": "gilua judge: an input that shows a fault", "data": "x", "why": "y", "case": { "path": "/etc" } }' >odd.json
+misused "a fault with what no case has" "'path' is nothing that a case has" \
+  "$GILUA" judge softmax "$DATA/softmax_no_max.cu" --fault odd.json
+cat "$DATA/softmax_slower.cu" - >both.cu <<'END'
+__global__ void other(float *x) { x[0] = 1; }
+void run(float *x, float *y, int r, int c) { softmax<<<r, 1>>>(x, y, r, c); other<<<1, 1>>>(x); }
+END
+misused "a file that launches several" "launches several kernels.*--kernel softmax,NAME" "$GILUA" judge softmax both.cu
 misused "a file that is not there" "there is no nothing.cu" "$GILUA" judge softmax nothing.cu
 misused "a map that names nothing" "has no such parameter or variable" "$GILUA" judge softmax "$DATA/softmax_faster.cu" --map wide=rows
 sed 's/columns, x, out/cols, x, out/; s/int columns/int cols/' "$DATA/softmax_faster.cu" >cols.cu
 misused "a number that nothing says" "width of cols.cu.*say which, --map width=NAME" "$GILUA" judge softmax cols.cu
 judge 0 softmax cols.cu --map width=columns
 like "said by the person" "width is columns \(as --map says\)" "$out"
+
+# In the place of a kernel that a program ran.
+if command -v nvcc >/dev/null; then
+  sed 's/rows = 4096/rows = 256/; s/^}$/&/' "$DATA/softmax.cu" | sed '/cudaDeviceSynchronize/a\
+    cudaMemcpy(h, out, rows * columns * sizeof(float), cudaMemcpyDeviceToHost);' >program.cu
+  nvcc -cudart shared -gencode arch=compute_90,code=compute_90 -lineinfo -o program program.cu
+  "$GILUA" record --quiet -o program.rec -- ./program 2>/dev/null
+  judge 0 program.rec "$DATA/softmax_no_max.cu"
+  like "right in a recorded program" "program.rec \(train\) +right, 1\.[0-9]*x" "$out"
+  misused "another signature than was recorded" "takes other parameters \(.u32, .u64, .u64\)" \
+    "$GILUA" judge program.rec "$DATA/softmax_faster.cu"
+  sed 's/, 128>>>/, 64>>>/' program.cu >other_block.cu
+  misused "another block than was recorded" "with blocks of 64x1x1 threads, and the recording with 128x1x1" \
+    "$GILUA" judge program.rec other_block.cu
+else
+  ok 0 "in a recorded program # SKIP there is no nvcc"
+fi
 finish

@@ -1,8 +1,8 @@
 -- judge: `gilua judge OLD NEW`: is the kernel of another file right, and is it faster?
 --
 -- Statuses: 0 right and faster, 3 right and not faster, 1 wrong, 2 the command line is not
--- understood or it cannot be judged. OLD is a CUDA file, a problem's folder or a recording; or OLD
--- alone is a file of a fault that an earlier judgement wrote, and that case is run again.
+-- understood or it cannot be judged. OLD is a CUDA file, a problem's folder or a recording. With
+-- --fault the one case is run again that an earlier judgement wrote.
 
 local answer = require "gilua.command.answer"
 local boxed = require "gilua.command.boxed"
@@ -130,15 +130,31 @@ local function judge_of(o, problem, farm, new)
   local of = problem.definition.recorded and judgement.of_recorded or judgement.of
   local j, why = of(problem, farm, new, how)
   if not j then fail("%s does not compile in %s's place: %s", o.new, problem.kernel, why) end
+  if not j.right and not j.fault then
+    fail("%s did nothing wrong, but no case that it came to the end of told whether its answers are "
+      .. "right", o.new)
+  end
   return j
 end
 
--- The input that shows a fault, as a file; and the command that runs it again.
+local AGAIN = { "kernel", "map", "new-template", "include", "define" } -- options that it needs, too
+
+-- The words that run a fault's input again.
+local function command_of(o, problem, path)
+  local words = { "gilua", "judge", gi.shell.word(problem.dir), gi.shell.word(o.new) }
+  for _, name in ipairs(AGAIN) do
+    if o[name] then words[#words + 1] = ("--%s %s"):format(name, gi.shell.word(o[name])) end
+  end
+  words[#words + 1] = "--fault " .. gi.shell.word(path)
+  return table.concat(words, " ")
+end
+
+-- The input that shows a fault, as a file.
 local function keep_fault(o, j, problem, folder)
   if not j.fault or problem.definition.recorded then return end
   j.fault.file = folder .. "/fault.json"
-  faultfile.write(j.fault.file, { problem = problem, new = o.new, options = o, fault = j.fault })
-  j.fault.command = "gilua judge " .. gi.shell.word(j.fault.file)
+  faultfile.write(j.fault.file, j.fault)
+  j.fault.command = command_of(o, problem, j.fault.file)
 end
 
 local function status_of(j)
@@ -170,16 +186,20 @@ end
 
 local function again(o)
   boxed.require(o)
-  local kept = faultfile.read(o.old)
-  local problem = gi.problem(kept.problem)
+  set_kernels(o)
+  local kept = faultfile.read(o.fault)
+  if lfs.attributes(o.old, "mode") ~= "directory" then
+    fail("--fault runs an input of a problem: name its folder, not %s", o.old)
+  end
   local scratch <close> = gi.tempfolder.new()
-  local new = counterpart.of(problem, kept.new, scratch.path, kept.options)
+  local problem = gi.problem(o.old)
+  local new = new_of(o, problem, scratch.path)
   local farm <close> = gi.farm(problem, { device = o.device, jobs = o.jobs })
   local found = faultfile.run(problem, farm, new, kept)
-  say_lines(o, judgewords.fault_lines(kept, found))
-  local value = judgewords.fault_value(kept, found)
+  say_lines(o, judgewords.fault_lines(o, kept, found))
+  local value = judgewords.fault_value(o, kept, found)
   if not found.why then return value end
-  return value, ends.STATUS.world, ("%s is wrong on %s"):format(kept.new, kept.data)
+  return value, ends.STATUS.world, ("%s is wrong on %s"):format(o.new, kept.data)
 end
 
 -- What stops a judgement is no verdict: it has the status of a command line that is wrong.
@@ -197,8 +217,8 @@ local OPTIONS = {
   doc = "Tells whether the kernel of another file is right, and whether it is faster.\nExit "
     .. "status: 0 right and faster, 3 right and not faster, 1 wrong, 2 it cannot be judged.",
   positional = {
-    { name = "old", doc = "a CUDA file, a problem's folder or a recording; or a fault.json" },
-    { name = "new", optional = true, doc = "the CUDA file with the other kernel" } },
+    { name = "old", doc = "a CUDA file, a problem's folder or a recording" },
+    { name = "new", doc = "the CUDA file with the other kernel" } },
   { name = "kernel", type = "string", doc = "the old kernel's name, or OLD,NEW" },
   { name = "map", type = "string", listed = true, doc = "what a name of NEW is: NAME=ARGUMENT of "
     .. "OLD, or NAME=EXPRESSION of them; also grid=, block=, shared=" },
@@ -214,17 +234,14 @@ local OPTIONS = {
     doc = "no numbers beyond the ranges that OLD's host draws at random" },
   { name = "claim", type = "number", min = 0, doc = "a time in microseconds that somebody says "
     .. "NEW takes: can it be?" },
+  { name = "fault", type = "string", doc = "run again the one input that this file has" },
   { name = "junit", type = "string", doc = "a file to write the results to as JUnit XML" },
   boxed.OPTION, answer.JSON,
 }
 
 function M.run()
   local o = gi.cli(OPTIONS)
-  if not o.new and not faultfile.is(o.old) then
-    ends.with(ends.STATUS.usage, "gilua judge OLD NEW: NEW is missing, and %s is no fault.json",
-      o.old)
-  end
-  return answer.given(o, without_verdict(o.new and judge or again))
+  return answer.given(o, without_verdict(o.fault and again or judge))
 end
 
 return M

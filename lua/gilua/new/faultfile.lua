@@ -1,9 +1,7 @@
--- faultfile: the input that shows a kernel wrong, as a file that runs it again. JSON: where the
--- problem and the new file are, how they were named, and the spec of the case, whose data follow
--- from its seed.
+-- faultfile: the input that shows a kernel wrong, as a file by which it runs again. JSON: the spec
+-- of the case, whose data follow from its seed. It names no file: who runs it does.
 
 local fail = require "gilua.base.fail"
-local headers = require "gilua.new.headers"
 local json = require "gilua.base.json"
 local lfs = require "lfs"
 local otherdata = require "gilua.new.otherdata"
@@ -13,7 +11,6 @@ local textfile = require "gilua.base.textfile"
 local M = {}
 
 local KIND = "gilua judge: an input that shows a fault"
-local OPTIONS = { "map", "new_kernel", "include", "define", "new-template" }
 local SHOWN = 5 -- answers
 local MOST_BYTES = 1 << 20
 
@@ -36,16 +33,10 @@ end
 
 --- Writes one.
 ---@param path string
----@param o { problem: gilua.problem, new: string, options: table, fault: table }
-function M.write(path, o)
-  local options = {}
-  for _, name in ipairs(OPTIONS) do
-    if o.options[name] then options[name] = o.options[name] end
-  end
-  textfile.write(path, json.encode(json.object { { "what", KIND },
-    { "problem", headers.absolute(o.problem.dir) }, { "new", headers.absolute(o.new) },
-    { "data", o.fault.data }, { "why", o.fault.why }, { "case", spec_object(o.fault.spec) },
-    { "options", object_of(options) } }) .. "\n")
+---@param fault { data: string, spec: table, why: string }
+function M.write(path, fault)
+  textfile.write(path, json.encode(json.object { { "what", KIND }, { "data", fault.data },
+    { "why", fault.why }, { "case", spec_object(fault.spec) } }) .. "\n")
 end
 
 local function value_of(path)
@@ -54,25 +45,25 @@ local function value_of(path)
   return read and type(value) == "table" and value.what == KIND and value or nil
 end
 
---- Is a file one of these?
----@param path string
----@return boolean
-function M.is(path) return value_of(path) ~= nil end
-
 ---@class KeptFault
----@field problem string its folder
----@field new string
 ---@field data string
 ---@field why string what was wrong then
 ---@field case table spec
----@field options table of gilua.counterpart
+
+local SPEC = { seed = "number", budget = "number", checked_budget = "number", family = "string",
+  array = "string", size = "table", values = "table" }
 
 local function check(value, path)
-  for _, field in ipairs { "problem", "new", "data", "why" } do
+  for _, field in ipairs { "data", "why" } do
     if type(value[field]) ~= "string" then fail("%s: '%s' must be a text", path, field) end
   end
-  for _, field in ipairs { "case", "options" } do
-    if type(value[field]) ~= "table" then fail("%s: '%s' must be an object", path, field) end
+  if type(value.case) ~= "table" then fail("%s: 'case' must be an object", path) end
+  for name, one in pairs(value.case) do
+    local kind = SPEC[name]
+    local is_size = name == "size" and type(one) == "number"
+    if not kind or type(one) ~= kind and not is_size then
+      fail("%s: '%s' is nothing that a case has", path, tostring(name))
+    end
   end
 end
 

@@ -218,7 +218,7 @@ local function settle(j, farm, new, o)
   count(j)
   j.fault = fault_of(j)
   j.ratio = ratio_of(j.rows)
-  j.right = not j.fault and (j.other.right > 0 or j.ratio ~= nil)
+  j.right = not j.fault and j.answers > 0
   j.faster = j.right and j.ratio ~= nil and j.ratio.low > 1
   set_limits(j, farm, new, o.claimed_ns)
   set_impossible(j, o.claimed_ns)

@@ -81,6 +81,46 @@ local function read_of(problem, path, folder, o)
     template = o["new-template"] or o.template })
 end
 
+-- The types of a kernel's parameters in PTX, as a text.
+local function parameters_in(ptx, name)
+  local list = ptx:match("%.entry%s+" .. name:gsub("%p", "%%%0") .. "%s*(%b())") or ""
+  local types = {}
+  for words, rest in list:gmatch "%.param%s+([%.%w ]-)%s*[%w_$%%]+(%[?%d*%]?)%s*[,)]" do
+    types[#types + 1] = words:gsub("%.align%s+%d+", ""):match "%.[bfsu]%d+" .. rest
+  end
+  return table.concat(types, ", ")
+end
+
+local function check_parameters(problem, new, ptx, name)
+  local old, own = parameters_in(problem.source, name), parameters_in(ptx, name)
+  if old == own then return end
+  fail("%s of %s takes other parameters (%s) than the recorded kernel (%s): a recording has them "
+    .. "as they were", new.kernel, new.path, own, old)
+end
+
+-- The blocks with which a recording launches a kernel, each once.
+local function blocks_of(path, entry)
+  local r, blocks = recording.open(path), {}
+  for _, event in ipairs(r.events) do
+    if event[1] == "launch" and event[3] == entry then blocks[event[5]] = true end
+  end
+  r.file:close()
+  return blocks
+end
+
+-- The block of the new file's launch, where that is known, must be one that was recorded.
+local function check_block(problem, read, name)
+  local recorded = problem.definition.recorded
+  read.host.assumed, read.host.known = {}, {}
+  local block = read.launch and read.launch.block and read.host:dimensions(read.launch.block)
+  local text = block and table.concat(block, ",")
+  local blocks = blocks_of(recorded.paths.train[1], recorded.entries[name])
+  if not text or blocks[text] then return end
+  fail("%s launches %s with blocks of %s threads, and the recording with %s: there the launch is "
+    .. "as it was", read.path, read.kernel, (text:gsub(",", "x")),
+    (table.concat(settings.keys(blocks), " and "):gsub(",", "x")))
+end
+
 --- Reads the new file and compiles its kernel under the recorded one's name.
 ---@param problem gilua.problem of recordings
 ---@param path string
@@ -98,6 +138,8 @@ function M.of(problem, path, folder, o)
     { "-I" .. folder })
   local ptx, why = compiler.compile(text, { target = TARGET, options = options })
   if not ptx then fail("%s does not compile: %s", path, why) end
+  check_parameters(problem, read, ptx, name)
+  check_block(problem, read, name)
   return setmetatable({ kernel = read.kernel, source = ptx, params = {}, name = path,
     sliced = read.sliced }, RecordedCounterpart)
 end

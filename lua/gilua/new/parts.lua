@@ -246,8 +246,9 @@ local function launched_ones(parts)
   return list
 end
 
---- The kernel of a file that is to do what another file's does: the one that is asked for, that of
---- the same name, the only one, or the only one that is launched. Refuses where none is that.
+--- The kernel of a file that is to do what another file's does: the one that is asked for, the only
+--- one that is launched, that of the same name, or the only one. Refuses where none is that, and
+--- where several are launched: they may do the work together, or each for some sizes.
 ---@param parts Parts
 ---@param path string
 ---@param wanted? string
@@ -259,11 +260,15 @@ function M.kernel(parts, path, wanted, old)
   if wanted and not at[wanted] then
     fail("%s has no kernel '%s'; it has %s", path, wanted, named(parts.kernels))
   end
-  if at[wanted or old] then return at[wanted or old] end
-  if #parts.kernels == 1 then return parts.kernels[1] end
-  local some = launched_ones(parts)
-  if #some == 1 then return some[1] end
+  if wanted then return at[wanted] end
   if #parts.kernels == 0 then fail("%s has no __global__ function", path) end
+  local some = launched_ones(parts)
+  if #some > 1 then
+    fail("%s launches several kernels, together or each for some cases, and one is judged: name "
+      .. "it, --kernel %s,NAME (%s)", path, old, named(some))
+  end
+  local item = some[1] or at[old] or #parts.kernels == 1 and parts.kernels[1]
+  if item then return item end
   fail("%s has several kernels, and none is called %s: name one of them, --kernel %s,NAME (%s)",
     path, old, old, named(parts.kernels))
 end

@@ -196,7 +196,6 @@ end
 function M.sentence(o, new, j)
   local name = ("%s of %s"):format(new.kernel, o.new)
   if not j.right then
-    if not j.fault then return ("%s: no case told whether it is right"):format(name) end
     return ("%s is wrong, first on %s"):format(name, j.fault.data)
   end
   return ("%s is right and not faster%s"):format(name,
@@ -301,16 +300,16 @@ end
 -- A fault once more
 
 --- What came of running a fault's input again.
+---@param o table
 ---@param kept KeptFault
 ---@param found table of gilua.faultfile
 ---@return string[] lines
-function M.fault_lines(kept, found)
+function M.fault_lines(o, kept, found)
   if not found.why then
     local verdict = found.untold and "not told, " .. plain(found.untold) or "right"
-    return { ("%s: %s on %s"):format(kept.new, verdict, kept.data) }
+    return { ("%s: %s on %s"):format(o.new, verdict, kept.data) }
   end
-  local lines = { ("%s: WRONG on %s: %s"):format(kept.new, kept.data,
-    plain(found.why, kept.new)) }
+  local lines = { ("%s: WRONG on %s: %s"):format(o.new, kept.data, plain(found.why, o.new)) }
   for _, a in ipairs(found.answers) do
     lines[#lines + 1] = ("  answer %d is %.9g, and was %.9g"):format(a.index, a.got, a.expected)
   end
@@ -318,11 +317,12 @@ function M.fault_lines(kept, found)
 end
 
 --- The same for --json.
+---@param o table
 ---@param kept KeptFault
 ---@param found table
 ---@return table
-function M.fault_value(kept, found)
-  return json.object { { "new", kept.new }, { "data", kept.data },
+function M.fault_value(o, kept, found)
+  return json.object { { "new", o.new }, { "data", kept.data },
     { "verdict", found.why and "wrong" or found.untold and "not told" or "right" },
     { "why", found.why or found.untold },
     { "answers", mapped(found.answers, function(a)
