@@ -17,6 +17,10 @@ __device__ int place() { return threadIdx.x; }
 __device__ void wait() { __syncthreads(); }
 __device__ float sum(float a, float b) { return a + b; }
 __device__ void strange() { asm(""); }
+__device__ int steps;
+__device__ int next(int x) { steps += x; return steps; }
+__device__ int twice() { int n = next(1); return n + next(2); }
+__device__ int seen() { int own = 2; own += steps; return own; }
 struct Pair { float a; float b[2]; Pair *next; };
 __global__ void k(float *out, const float *a, int n, Pair p, Pair *q)
 {
@@ -176,6 +180,19 @@ tap.case("statements", function()
   is("x = sizeof(float);", "writes x")
   is("x = s.b[0] + p.next->a;", "reads p s, writes x, s[?] read of ?, p[?] read of p")
   is("x = -own[i] + !j;", "reads i j own, writes x, own[1] read of own")
+end)
+
+tap.case("what a function does to variables of the file", function()
+  local function of(body, answer)
+    local fn = kernel.of_text(BEFORE .. body .. "\n}\n").by_name.k
+    local all = effects.of(fn, fn.statements[#fn.statements])
+    tap.is(names_of(all.reads) .. "; " .. names_of(all.writes), answer, body)
+  end
+  of("n = 1;", "; n")
+  of("n = next(2);", "steps; n steps")
+  of("n = twice();", "steps; n steps")
+  of("n = seen();", "steps; n")
+  of("n = sum(1.f, 2.f);", "; n")
 end)
 
 tap.done()

@@ -212,6 +212,52 @@ tap.case("rows and columns of a product", function()
     "how long a side of a block is at most")
 end)
 
+tap.case("what the loop does besides", function()
+  local function text(body, before)
+    return (rewritten.text("stage", (before or "") .. rewritten.source(T .. "  if (t < n) {\n"
+      .. "    float s = 0.f;\n    for (int j = 0; j < n; j++) " .. body
+      .. "\n    out[t] = s;\n  }"), before and 7 or 6, { "16" }))
+  end
+  local alone = "      if (inside) {\n        for (int j_step"
+  tap.is(text("s += a[j];"):find(alone, 1, true), nil, "a sum does not matter without an item")
+  tap.has(text("s += f(a[j]);", "__device__ float f(float x) { return x / 2; }\n"), alone,
+    "a function that may do more")
+  tap.has(text("s += max(a[j]);", "__device__ int c; __device__ float max(float x)"
+    .. " { c++; return x; }\n"), alone, "one of a known name that does")
+  tap.has(text("s += ((const P *)a)[j].x;", "struct P { float x, y; };\n") or alone, alone,
+    "what 0 cannot stand for")
+  tap.has(text("{ s += a[j]; while (s > 2.f) s -= 1.f; }"), alone, "a loop that may not end")
+  tap.has(text("{ s += a[j]; out[t + j] = s; }"), alone, "a store")
+  right("what stays in a variable", "stage", rewritten.source(T .. [[
+  for (int j = 0; j < n; j++) out[t] += a[j];]]), 4, { "16" })
+  local kept = right("of threads with an item", "stage", rewritten.source(T .. [[
+  if (t < n / 2) {
+    out[t] = 1.f;
+    for (int j = 0; j < n; j++) out[t] += a[j];
+  }]]), 6, { "16" })
+  tap.has(kept, "float out_kept = inside ? out[t] : 0;", "who has one")
+  right("a rest of known length", "stage", rewritten.source(T .. [[
+  float s = 0.f;
+  for (int j = 0; j < 40; j++) s = s * 0.5f + a[j];
+  out[t] = s;]]), 5, { "16" })
+  local function no(what, head, body, why)
+    refused(what, "stage", rewritten.source(XY .. "  float s = 0.f;\n  " .. head .. " " .. body), 6,
+      { "16", "32" }, why)
+  end
+  local head = "for (int j = 0; j < n; j++)"
+  no("each second one", "for (int j = 0; j < n; j += 2)", "s += a[j];", "count up by one")
+  no("each thread's own of a block", head, "s += a[u * n + t + j];", "no element")
+  no("of a third side", head, "s += a[u * n + j + threadIdx.z];", "no element")
+  no("in blocks of three sides", head, "s += a[u * n + j] * threadIdx.z;", "no element")
+  local two = right("where different conditions hold", "stage", rewritten.source(XY .. [[
+  if (t < n && u < n) {
+    float s = 0.f;
+    for (int j = 0; j < n; j++) s += a[u * n + j] * b[j] - a[j];
+    out[u * n + t] = s;
+  }]]), 7, { "16", "32" }, SQUARE)
+  tap.has(two, "b_tile[j_part] = b[j_from + j_part];\n        a_tile_too[j_part]", "in one loop")
+end)
+
 tap.case("rows apart", function()
   local shapes = { block = { 8, 8 }, grid = { 8, 8 }, sizes = { 1, 7, 30, 60 } }
   local text = right("written", "transpose", rewritten.source(XY .. [[

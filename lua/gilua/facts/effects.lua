@@ -275,6 +275,9 @@ local function see_function(out, fn, node)
   for _, access in ipairs(summary.globals) do
     see_access(out, access.base, nil, access.write and "update" or "read", node)
   end
+  for _, what in ipairs { "reads", "writes" } do
+    for name in pairs(summary[what]) do add(out[what], name, node.first) end
+  end
 end
 
 -- cg::reduce(tile, value, cg::plus<float>()): what puts two values together does no more than that,

@@ -504,8 +504,9 @@ end
 -- What a caller of this function must know: effects on parameters' arrays and on the file's.
 function Function:summary()
   if self.summarised then return self.summarised end
-  self.summarised = { opaque = true, params = {}, globals = {}, asks = {} } -- while it calls itself
-  local summary = { params = {}, globals = {}, asks = {} }
+  self.summarised = { opaque = true, params = {}, globals = {}, asks = {}, reads = {},
+    writes = {} } -- while it calls itself
+  local summary = { params = {}, globals = {}, asks = {}, reads = {}, writes = {} }
   if not self.body then
     summary.opaque = true
   else
@@ -515,6 +516,14 @@ function Function:summary()
     for name in pairs(all.asks) do summary.asks[name] = true end
     for name, tokens in pairs(all.reads) do
       if not self:declaration(name, tokens[1]) then summary.asks[name] = true end
+    end
+    for _, what in ipairs { "reads", "writes" } do -- of variables of the file, by their names
+      for name, tokens in pairs(all[what]) do
+        local d = self.kernel.globals[name]
+        local is_one = d and not self:declaration(name, tokens[1])
+          and (what == "writes" or d.pointer == 0 and #d.extents == 0)
+        summary[what][name] = is_one or nil
+      end
     end
   end
   self.summarised = summary
