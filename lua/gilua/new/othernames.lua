@@ -65,7 +65,8 @@ local function read(code, kernel, base, found)
     local close = declares and t[i + 1] == "(" and t:match(i + 1)
     local is_prototype = close and file and t[close + 1] == ";"
     local is_member = t[i - 1] == "." or t[i - 1] == "->"
-    if is_prototype or not (declares or is_member or is_harmless(i)) then
+    local is_function = t[i + 1] == "(" -- of the host, by the same name: no launch has that form
+    if is_prototype or not (declares or is_member or is_function or is_harmless(i)) then
       local text = t:text(first, math.min(i + 6, #t)):gsub("%s+", " ")
       local place = ("line %d%s"):format(base or t:line(i), file and " of " .. file or "")
       found[#found + 1] = { place = place, text = text:sub(1, MOST_SHOWN),
