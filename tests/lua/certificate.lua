@@ -2,7 +2,9 @@
 -- (docs/certificate.md). Pairs of kernels run side by side on the virtual GPU.
 
 package.path = "tests/lua/?.lua;" .. package.path
+local gi = require "gilua"
 local overreals = require "overreals"
+local scratch = require "scratch"
 local tap = require "tap"
 
 local function verdict(first, second, o)
@@ -166,6 +168,60 @@ tap.case("comparisons are counted, and are the same in both", function()
     { data = 2, seed = 7 })
   certified("threads from the last to the first", "atomicAdd(&y[n[i]], x[i]);",
     "atomicAdd(&y[n[i]], x[i]);", { backwards = true })
+end)
+
+-- ---- winners ----------------------------------------------------------------------------------
+
+local ROWS = [[
+extern "C" __global__ void k(const float *x, float *y, float scale, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    float sum = 0.0f;
+    for (int j = 0; j < 16; j++) {
+        sum += x[i * 16 + j] * scale;
+        sum += 1e-7f;
+    }
+    y[i] = sum / 3.0f;
+}
+]]
+local TABLE = [[{ source = "kernel.cu", kernel = "k", size = 100, block_size_x = 32, args = {
+  { name = "x", type = "f32", count = "size * 16" },
+  { name = "y", type = "f32", count = "size", role = "out" },
+  { name = "scale", type = "f32", value = 1 }, { name = "n", type = "i32", value = "size" } },
+  tolerance = { max_error = 1e-3 }]] .. "}"
+local UNROLLED, WRONG = "T:unroll<6>(4)", "<_kernel.cu_8>"
+
+tap.case("winners of a problem", function()
+  local p = gi.problem(scratch.problem(ROWS, TABLE))
+  local c = gi.certificate.of { problem = p, genome = UNROLLED, jobs = 1 }
+  tap.ok(c.certified, gi.certificate.sentence(c))
+  tap.ok(c.data_sets > 2, "on several sizes: " .. tostring(c.data_sets))
+  tap.ok(c.degree_bits > 40, "surely: " .. tostring(c.degree_bits))
+  tap.is(gi.certificate.sentence(c), ("certified equal over the reals (0 comparisons alike, %d data "
+    .. "sets)"):format(c.data_sets), "in words")
+  c = gi.certificate.of { problem = p, genome = WRONG, jobs = 1 }
+  tap.ok(not c.certified, "a term that no tolerance notices is missed")
+  tap.has(c.why, OTHER, "in words")
+  local watch = gi.certificate.watch(p, 1)
+  tap.is(watch.hold(UNROLLED), UNROLLED, "a search keeps what is certified")
+  tap.is(watch.hold(WRONG), "", "and leaves out what is not")
+  local result = { best = { genome = UNROLLED }, promises = { "that x, which the tolerance says "
+    .. "that was guessed", "that n is even" } }
+  watch.on_end { result = result }
+  tap.has(result.certified, "certified equal", "its report says so")
+  tap.is(table.concat(result.promises, "; "), "that n is even", "no mark of a tolerance")
+end)
+
+tap.case("what a file says of a certificate", function()
+  local c = { certified = true, comparisons = 1, data_sets = 2, degree_bits = 40.5 }
+  tap.is(gi.certificate.sentence(gi.certificate.read(c)),
+    "certified equal over the reals (1 comparison alike, 2 data sets)", "as it was")
+  local no = gi.certificate.read { certified = false, why = "it is so", line = 3, kernel = "A" }
+  tap.is(gi.certificate.sentence(no), "not certified: line 3 of A: it is so", "and why not")
+  for _, bad in ipairs { 1, {}, { certified = true }, { certified = false }, { certified = 1 } } do
+    tap.is(gi.certificate.read(bad), nil, "no certificate")
+  end
 end)
 
 tap.done()

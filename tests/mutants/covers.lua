@@ -12,6 +12,7 @@ local FUNNEL = "tests/lua/funnel.lua tests/lua/verdicts.lua tests/lua/screen.lua
   .. "tests/lua/sieve.lua"
 
 return {
+  { file = "src/emu/exact/.*%.c", tests = "tests/lua/certificate.lua" },
   -- A fact is tested alone: what only its rewritings' tests would notice is a test that is missing.
   { file = "lua/gilua/facts/.*%.lua", tests = "tests/lua/facts_apart.lua "
     .. "tests/lua/facts_blockwise.lua tests/lua/facts_early.lua tests/lua/facts_effects.lua "

@@ -222,10 +222,10 @@ static void take_bits(Exact *x, Word w, uint32_t bits) {
     float real;
     memcpy(&real, &bits, sizeof real);
     if (w.kind == WORD_POISON) exact_fail_by(x, &w);
-    bool is_number = w.kind == WORD_NUMBER || w.kind == WORD_CONST;
-    if (is_number) exact_degree(x, w.degree);
-    if (is_number) add_answer(x, w, w.half ? 0 : (double)real);
-    else add_answer(x, (Word){.kind = WORD_RAW, .p = bits}, (double)bits);
+    if (exact_is_number(&w)) exact_degree(x, w.degree);
+    if (w.kind <= WORD_RAW) w = (Word){.kind = WORD_RAW, .p = bits};
+    if (w.kind == WORD_INPUT) w.q = bits;
+    add_answer(x, w, !exact_is_number(&w) ? (double)bits : w.half ? 0 : (double)real);
 }
 
 /* Constants that are no numbers are told apart by their bits. */
@@ -312,13 +312,21 @@ static bool are_near(double a, double b) {
     return fabs(a - b) <= fmax(fabs(a), fabs(b)) / FAR || fabs(a - b) < 1e-6;
 }
 
+/* The same real number; the same integer: of an input that was moved as it is, the same input. */
+static bool same_answer(const Word *v, const Word *w) {
+    if (v->kind == WORD_INPUT && w->kind == WORD_RAW) return v->q == w->p;
+    if (v->kind == WORD_RAW && w->kind == WORD_INPUT) return v->p == w->q;
+    bool alike = v->kind == w->kind || (exact_is_number(v) && exact_is_number(w));
+    return alike && v->p == w->p && v->half == w->half;
+}
+
 static bool answers_alike(const Exact *a, const Exact *b, EmuCertificate *out) {
     if (a->n_answers != b->n_answers)
         return refuse(out, EMU_EXACT_BOTH, 0, "the two have different numbers of answers");
     for (size_t i = 0; i < a->n_answers; i++) {
         const Word *v = &a->answer[i], *w = &b->answer[i];
-        bool numbers = v->kind != WORD_RAW && w->kind != WORD_RAW;
-        if (v->p != w->p || v->half != w->half || (!numbers && v->kind != w->kind))
+        bool numbers = exact_is_number(v) && exact_is_number(w);
+        if (!same_answer(v, w))
             return refuse(out, EMU_EXACT_BOTH, 0,
                           "answer %zu is another real number: %.9g and %.9g here", i, a->real[i],
                           b->real[i]);

@@ -146,6 +146,8 @@ void exact_local(Warp *w, uint32_t from, uint32_t to) {
     size_t words = ((size_t)to + 3) / 4 * LANES;
     if (words > w->s.exact_local_cap) {
         w->s.exact_local = gi_realloc(w->s.exact_local, words * sizeof(Word));
+        memset(w->s.exact_local + w->s.exact_local_cap, 0,
+               (words - w->s.exact_local_cap) * sizeof(Word));
         w->s.exact_local_cap = words;
     }
     for (size_t at = from / 4 * LANES; at < words; at++)
