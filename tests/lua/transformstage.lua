@@ -213,9 +213,9 @@ tap.case("rows and columns of a product", function()
 end)
 
 tap.case("what the loop does besides", function()
-  local function text(body, before)
+  local function text(body, before, top)
     return (rewritten.text("stage", (before or "") .. rewritten.source(T .. "  if (t < n) {\n"
-      .. "    float s = 0.f;\n    for (int j = 0; j < n; j++) " .. body
+      .. "    float s = 0.f; " .. (top or "") .. "\n    for (int j = 0; j < n; j++) " .. body
       .. "\n    out[t] = s;\n  }"), before and 7 or 6, { "16" }))
   end
   local alone = "      if (inside) {\n        for (int j_step"
@@ -224,12 +224,18 @@ tap.case("what the loop does besides", function()
     "a function that may do more")
   tap.has(text("s += max(a[j]);", "__device__ int c; __device__ float max(float x)"
     .. " { c++; return x; }\n"), alone, "one of a known name that does")
-  tap.has(text("s += ((const P *)a)[j].x;", "struct P { float x, y; };\n") or alone, alone,
-    "what 0 cannot stand for")
+  tap.has(text("s += p[j].x;", "struct P { float x, y; };\n", "const P *p = (const P *)a;"),
+    alone, "what 0 cannot stand for")
+  tap.has(text("total += a[j];", nil, "__shared__ float total;"), alone, "a variable of all threads")
+  tap.is(text('{ s += a[j]; asm(""); }'), nil, "what nobody knows")
+  local pairs = text("{ float2 v = p[t]; v.x += a[j]; p[t] = v; }", nil,
+    "float2 *p = (float2 *)out;")
+  tap.is(pairs:find("_kept", 1, true), nil, "nor does it stay in a variable")
   tap.has(text("{ s += a[j]; while (s > 2.f) s -= 1.f; }"), alone, "a loop that may not end")
   tap.has(text("{ s += a[j]; out[t + j] = s; }"), alone, "a store")
-  right("what stays in a variable", "stage", rewritten.source(T .. [[
-  for (int j = 0; j < n; j++) out[t] += a[j];]]), 4, { "16" })
+  tap.has(right("what stays in a variable", "stage", rewritten.source(T .. [[
+  for (int j = 0; j < n; j++) out[t] += a[j];]]), 4, { "16" }),
+    "float out_kept = has_rounds ? out[t] : 0;", "if it has a round")
   local kept = right("of threads with an item", "stage", rewritten.source(T .. [[
   if (t < n / 2) {
     out[t] = 1.f;
@@ -252,7 +258,10 @@ tap.case("what the loop does besides", function()
   local two = right("where different conditions hold", "stage", rewritten.source(XY .. [[
   if (t < n && u < n) {
     float s = 0.f;
-    for (int j = 0; j < n; j++) s += a[u * n + j] * b[j] - a[j];
+    for (int j = 0; j < n; j++) {
+      int at = j * n + t;
+      s += a[u * n + j] * b[j] - a[j] + a[j * n + t] * b[at];
+    }
     out[u * n + t] = s;
   }]]), 7, { "16", "32" }, SQUARE)
   tap.has(two, "b_tile[j_part] = b[j_from + j_part];\n        a_tile_too[j_part]", "in one loop")

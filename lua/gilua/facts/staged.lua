@@ -86,7 +86,6 @@ end
 ---@return boolean
 function M.is_harmless(loop, plan, list, kept)
   local inside, region = loop.inside, plan.asked_last
-  if inside.opaque or inside.warp or inside.barrier then return false end
   for _, access in ipairs(inside.accesses) do
     local is_ours = false
     for _, el in ipairs(list) do
@@ -98,7 +97,7 @@ function M.is_harmless(loop, plan, list, kept)
     if not is_ours then return false end
   end
   for _, call in ipairs(inside.calls) do
-    if not call.name or not effects.is_pure(call.name) then return false end
+    if not effects.is_pure(call.name) then return false end -- without a name it is opaque
   end
   for name in pairs(inside.writes) do
     local d = loop.fn:declaration(name, loop.statement.first)
