@@ -226,7 +226,7 @@ tap.case("what the loop does besides", function()
     .. " { c++; return x; }\n"), alone, "one of a known name that does")
   tap.has(text("s += p[j].x;", "struct P { float x, y; };\n", "const P *p = (const P *)a;"),
     alone, "what 0 cannot stand for")
-  tap.has(text("total += a[j];", nil, "__shared__ float total;"), alone, "a variable of all threads")
+  tap.has(text("total += a[j];", nil, "__shared__ float total;"), alone, "a shared variable")
   tap.is(text('{ s += a[j]; asm(""); }'), nil, "what nobody knows")
   local pairs = text("{ float2 v = p[t]; v.x += a[j]; p[t] = v; }", nil,
     "float2 *p = (float2 *)out;")
