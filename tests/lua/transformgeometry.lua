@@ -735,11 +735,16 @@ tap.case("a register tile: a tile in shared memory, blocks merged on both sides"
   local text, words = made("T:stage<7>(16,16) " .. both)
   tap.is(words, "block.z<=1 block.y<=16 block.x<=16 grid.x/4 grid.y/2", "no grid is refused")
   tap.has(text, "float sum_all_all[2][4];", "sums of a tile")
-  for _, n in ipairs { 1, 9, 37, 64 } do
-    local grid = (n + 7) // 8
-    tap.is(rewritten.difference(PRODUCT, text, { n }, { grid = { grid, grid }, block = { 8, 8 },
-      launch = words }), nil, ("%d blocks a side"):format(grid))
+  local function is_right(source, becomes)
+    for _, n in ipairs { 1, 9, 37, 64 } do
+      local grid = (n + 7) // 8
+      tap.is(rewritten.difference(PRODUCT, source, { n }, { grid = { grid, grid },
+        block = { 8, 8 }, launch = becomes }), nil, ("%d blocks a side, %s"):format(grid, becomes))
+    end
   end
+  is_right(text, words)
+  tap.is(made "T:merge<1>(x,4) T:stage<7>(16,16) T:merge<1>(y,2)", text, "in any order")
+  is_right(made "T:merge_threads<1>(x,2,block) T:stage<7>(16,16) T:merge<1>(y,2)")
   tap.is(select(2, made(both)), "grid.x/4 grid.y/2", "blocks alone")
   tap.is(select(2, made "T:merge_threads<1>(x,2,next) T:merge<1>(y,2)"),
     "block.x%2 block.x/2 grid.y/2", "threads, then blocks")

@@ -218,7 +218,7 @@ local function becomes(at, e)
     at.line), { indent = indent, launch = launch_of(at, asks) }
 end
 
-return { name = "stage", where = "loops", first = true,
+return { name = "stage", where = "loops", first = true, before = "merge merge_threads",
   doc = "Elements that several threads of a block read, through shared memory.",
   args = proposed, read = read,
   needs = {
