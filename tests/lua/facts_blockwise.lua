@@ -3,6 +3,7 @@
 
 package.path = "tests/lua/?.lua;" .. package.path
 local blockwise = require "gilua.facts.blockwise"
+local bounded = require "gilua.facts.bounded"
 local kernel = require "gilua.transform.kernel"
 local tap = require "tap"
 
@@ -76,6 +77,55 @@ tap.case("arrays in shared memory", function()
   local shared = blockwise.shared(fn)
   tap.is(("%s %s %s %s %s"):format(shared.s, shared.d, shared.lines, shared.more, shared.l),
     "static dynamic file dynamic nil", "where each has its size from")
+end)
+
+tap.case("whether a block beyond the last one does nothing", function()
+  local item = "int i = blockIdx.x * blockDim.x + threadIdx.x; "
+  local function is(body, answer)
+    local before = body:find "gridDim.x %* blockDim" and "" or item .. "float x = 0.f;\n"
+    local fn = kernel.of_text("__global__ void k(float *out, const float *a, int n, int m)\n{\n"
+      .. before .. body .. "\n}\n").by_name.k
+    local found = bounded.of(fn, "x")
+    tap.is(found.answer and "yes" or found.answer == nil and found.says or "no", answer, body)
+  end
+  is("if (i < n) out[i] = a[i];", "yes")
+  is("if (i >= n) return; out[i] = a[i];", "yes")
+  is("if (!(i >= n)) out[i] = a[i];", "yes")
+  is("if (i > n) out[i] = a[i];", "no")
+  is("if (i % 2) return; out[i] = 1.f;", "no")
+  is("if ((i & 7) < n) out[i] = 1.f;", "no")
+  is("x = a[0]; if (i < n) out[i] = x;", "yes")
+  is("x = a[i]; if (i < n) out[i] = x;", "no")
+  is("out[0] = 1.f; if (i < n) out[i] = x;", "no")
+  is("x = i < n ? a[i] : 0.f; if (i < n) out[i] = x;", "yes")
+  is("x = i >= n ? 0.f : a[i]; if (i < n) out[i] = x;", "yes")
+  is("x = i >= n ? a[i] : 0.f; if (i < n) out[i] = x;", "no")
+  is("out[i] = 2.f; if (i < n) { for (int k = 0; k < n; k++) out[i] += a[k]; }", "no")
+  is("for (" .. item .. "i < n; i += gridDim.x * blockDim.x) out[i] = a[i];", "yes")
+  is("if (i < n) out[i] = gridDim.x;", "no")
+  is("int b = blockIdx.y * gridDim.x + blockIdx.x; if (b < n) out[b] = 1.f;", "yes")
+  is("int b = blockIdx.y * gridDim.x + gridDim.x; if (i < n) out[b] = 1.f;", "no")
+  is("int j = blockIdx.x * (8 - blockIdx.x); if (j < n) out[j] = 1.f;", "no")
+  is("int j = i * m; if (j < n) out[j] = 1.f;", "`m` is above zero")
+  is("int j = i; for (int k = 0; k < n; k++) { if (j < n) out[j] = 1.f; j -= 5; }", "no")
+  is("int j = i; if (j < n) out[j] = 1.f; j -= 5; x = j;", "yes")
+end)
+
+tap.case("of which sides that is so, and what was known before", function()
+  local text = "__global__ void k(float *out, int n)\n{\n  int i = blockIdx.x, j = blockIdx.y;\n"
+    .. "  if (i < n) out[i * n + j] = 1.f;\n}\n"
+  local function sides(options)
+    local list = {}
+    for side in pairs(bounded.sides(kernel.of_text(text, options).by_name.k)) do
+      list[#list + 1] = side
+    end
+    table.sort(list)
+    return table.concat(list, " ")
+  end
+  local before = { y = { answer = true, asks = "" }, z = { answer = true, asks = "" } }
+  tap.is(sides(), "x", "one of two")
+  tap.is(sides { bounded = { k = before } }, "x y", "those by which its blocks differ")
+  tap.is(sides { bounded = { other = before } }, "x", "of another kernel")
 end)
 
 tap.done()

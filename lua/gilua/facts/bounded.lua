@@ -69,8 +69,8 @@ local function bounded_parts(known, tree)
   return list
 end
 
--- Does a tree go to memory at a place that is a block's own, or write any? What is behind a `?`
--- that bounds it does not count.
+-- Does a tree go to memory at a place that is a block's own, or to an array that the kernel writes?
+-- What is behind a `?` that bounds it does not count.
 local function is_open(known, tree)
   local parts = bounded_parts(known, tree)
   for _, access in ipairs(effects.of(known.fn, tree).accesses) do
@@ -78,7 +78,7 @@ local function is_open(known, tree)
     for _, part in ipairs(parts) do
       inside = inside or part.first <= node.first and node.last <= part.last
     end
-    if not inside and known:is_global(access) and (access.write or known:depends(node)) then
+    if not inside and known:is_global(access) and known:depends(node) then
       return true
     end
   end
