@@ -263,6 +263,17 @@ local THREADS = {
   if (row >= 40) return;
   for (int i = 0; i < n; i++) most = max(most, a[row + i]);
   out[row] = most;]] },
+  { "a macro of the file's own in a sum that is halved", [[
+#define fmaxf(a, b) ((a) > (b) ? (a) : (b))
+  __shared__ float part[64];
+  int t = threadIdx.x;
+  part[t] = a[blockIdx.x * blockDim.x + t];
+  __syncthreads();
+  for (int k = blockDim.x / 2; k > 0; k /= 2) {
+    if (t < k) part[t] = fmaxf(part[t], part[t + k]);
+    __syncthreads();
+  }
+  if (t == 0) out[blockIdx.x] = part[0];]] },
   { "some leave an inner loop, and then the outer", [[
   int t = blockIdx.x * blockDim.x + threadIdx.x, k = 0;
   bool done = false;

@@ -69,11 +69,12 @@ for _, other in ipairs { "$s[$t + $k]", "$s[$k + $t]" } do
   end
 end
 
-local function combination(tree, k, thread)
+local function combination(kernel, tree, k, thread)
   for _, how in ipairs(COMBINATIONS) do
     local found = pattern.match(tree, how[1])
     local fits = found and found.s.kind == "name" and is_name(found.k, k)
       and pattern.same(found.t, thread)
+      and (not how.call or effects.is_of_cuda(kernel, how.call))
     if fits then return how, found.s.text end
   end
 end
@@ -92,7 +93,7 @@ function M.sum(loop)
   if #inner ~= 1 or inner[1].kind ~= "expression" then return nil, why end
   local k, thread, bound = steered(s, asks.condition)
   local how, array = nil, nil
-  if thread then how, array = combination(inner[1].tree, k, thread) end
+  if thread then how, array = combination(fn.kernel, inner[1].tree, k, thread) end
   local d = how and threads.is_thread(fn, thread) and fn:declaration(array, s.first)
   local type = d and d.shared and types.of(fn, inner[1].tree.a)
   if not type then return nil, why end
