@@ -299,6 +299,11 @@ tap.case("barriers that part nothing", function()
   refuses("a variable", "  if (t == 5) one = a[t];\n  __syncthreads();\n  out[t] = one;")
   refuses("an index that is not the thread's",
     "  s[blockIdx.x] = t;\n  __syncthreads();\n  out[t] = s[blockIdx.x];")
+  refuses("an index that is loaded, which two threads may have",
+    "  int at = (int)b[t] & 63;\n  if (a[t] > 0.f) s[at] = 1.f;\n  __syncthreads();\n"
+      .. "  out[t] = s[at];")
+  refuses("one that is made of such, and given later", "  int at;\n  at = (int)b[t];\n"
+    .. "  at = at & 63;\n  s[at + t] = 1.f;\n  __syncthreads();\n  out[t] = s[at + t];")
   refuses("the next round", [[
   for (int i = 0; i < n; i++) {
     s[t] = a[i];

@@ -26,7 +26,10 @@ return {
   { file = "lua/gilua/facts/added.lua", tests = TRANSFORM },
   { file = "lua/gilua/facts/asked.lua", tests = "tests/lua/facts_asked.lua" },
   { file = "lua/gilua/facts/cuts.lua", tests = "tests/lua/sections.lua" },
+  { file = "lua/gilua/facts/idle_barrier.lua", tests = "tests/lua/transformthreads.lua" },
   { file = "lua/gilua/facts/kept.lua", tests = TRANSFORM },
+  { file = "lua/gilua/facts/loaded.lua", tests = "tests/lua/fuse_kernels.lua "
+    .. "tests/lua/transformthreads.lua" },
   { file = "lua/gilua/facts/lane_.*%.lua", tests = "tests/lua/transformsubwarp.lua" },
   { file = "lua/gilua/facts/next_kernel.lua", tests = "tests/lua/fuse_kernels.lua" },
   { file = "lua/gilua/facts/order.lua", tests = TRANSFORM },

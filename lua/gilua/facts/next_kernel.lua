@@ -8,6 +8,7 @@
 
 local effects = require "gilua.facts.effects"
 local expression = require "gilua.source.expression"
+local loaded = require "gilua.facts.loaded"
 local settings = require "gilua.base.settings"
 local statement = require "gilua.source.statement"
 local threads = require "gilua.facts.threads"
@@ -77,42 +78,6 @@ end
 
 -- ---- what hangs on data -----------------------------------------------------------------------
 
--- Is a tree loaded, or made of a variable that is?
-local function is_loaded(fn, tree, names)
-  local all = effects.of(fn, tree)
-  if #all.accesses > 0 or all.opaque then return true end
-  for name in pairs(all.reads) do
-    if names[name] then return true end
-  end
-  return false
-end
-
--- Calls visit(name, value) for each value that a function gives a variable.
-local function each_given(fn, visit)
-  for _, s in ipairs(fn.statements) do
-    for _, d in ipairs(s.declared or {}) do
-      if d.init then visit(d.name, d.init) end
-    end
-    for _, tree in ipairs(statement.trees(s)) do
-      expression.walk(tree, function(node)
-        if node.kind == "assign" and node.a.kind == "name" then visit(node.a.text, node.b) end
-      end)
-    end
-  end
-end
-
--- The variables that a function gives what is loaded, or made of such.
-local function loaded_names(fn)
-  local names, again = {}, true
-  while again do
-    again = false
-    each_given(fn, function(name, value)
-      if not names[name] and is_loaded(fn, value, names) then names[name], again = true, true end
-    end)
-  end
-  return names
-end
-
 local CONDITIONS = settings.set "if for while do switch"
 local JUMPS = settings.set "break continue return goto"
 
@@ -131,7 +96,7 @@ local function is_chosen(fn, tree, token, names)
     local asks = node.kind == "choice" and node.condition
       or node.kind == "binary" and (node.op == "&&" or node.op == "||") and node.a
     local is_behind = asks and within(node, token) and not within(asks, token)
-    found = found or is_behind and is_loaded(fn, asks, names)
+    found = found or is_behind and loaded.of(fn, asks, names)
   end)
   return found
 end
@@ -141,7 +106,7 @@ local function is_conditional(fn, token, names)
   for _, s in ipairs(fn.statements) do
     local asks = CONDITIONS[s.kind] and s.condition
     local decides = asks and (within(s, token) or s.first < token and has_jump(s))
-    if decides and is_loaded(fn, asks, names) then return true end
+    if decides and loaded.of(fn, asks, names) then return true end
     for _, tree in ipairs(within(s, token) and statement.trees(s) or {}) do
       if is_chosen(fn, tree, token, names) then return true end
     end
@@ -165,7 +130,7 @@ local function hangs_on_data(fn, access, names)
   if d and not d.parameter and #d.extents > 0 then return false end -- no other kernel's
   if not access.indices then return true end
   for _, index in ipairs(access.indices) do
-    if is_loaded(fn, index, names) then return true end
+    if loaded.of(fn, index, names) then return true end
   end
   return not is_own(fn, access) and is_conditional(fn, access.token, names)
 end
@@ -175,7 +140,7 @@ end
 ---@return boolean?
 ---@return string? promise
 function M.is_seen(fn)
-  local all, names = effects.of(fn, fn.body), loaded_names(fn)
+  local all, names = effects.of(fn, fn.body), loaded.names(fn)
   if all.opaque then return nil, PROMISE end
   for _, access in ipairs(all.accesses) do
     if hangs_on_data(fn, access, names) then return nil, PROMISE end
