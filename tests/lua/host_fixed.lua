@@ -32,6 +32,9 @@ tap.case("a value that the program may be given", function()
     "int n = sizes[2];",
     "int n = 1024; while (n > 64) --n;",
     "int n = argc;",
+    "int n = 1024; asm(\"\" : \"+r\"(n));",
+    "int n = 1024; int &m = n; m = argc;",
+    "int n = 1024; auto set = [&](int m) { n = m; }; set(argc);",
   } do
     main(false, body .. LAUNCH)
   end

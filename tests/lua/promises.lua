@@ -579,6 +579,8 @@ tap.case("a grid has a limit along y and z", function()
   tap.is(of_memory("m * m", SIDE), UNKNOWN, "one has for these")
   tap.is(of_memory("m * q * sizeof(float)", SIDE), UNKNOWN, "and where another number says so")
   tap.is(of_memory("m * m * sizeof(float) * 16", "(m + q) / 16"), UNKNOWN, "a side of two numbers")
+  tap.is(of_memory("m * m * sizeof(float) * 16", "(m + p) / 16", "int p = 1; if (m) p = q;"),
+    UNKNOWN, "also where one usually is 1")
   tap.is(of_memory("m * m * sizeof(float) * 16", "m"), UNKNOWN, "a side that is that long")
 end)
 

@@ -61,6 +61,11 @@ local function add_declared(list, code)
     if text and not d.parameter and not d["function"] then
       table.insert(list[d.name], { at = d.token, text = text, member = "", declares = d })
     end
+    local led = d.reference and not d.const and d.init and d.init.kind == "name" and d.init.text
+    if led then -- it is changed under another name
+      list[led] = list[led] or {}
+      table.insert(list[led], { at = d.token, member = "" })
+    end
   end
 end
 
