@@ -5,6 +5,8 @@ package.path = "tests/lua/?.lua;" .. package.path
 local blockwise = require "gilua.facts.blockwise"
 local bounded = require "gilua.facts.bounded"
 local kernel = require "gilua.transform.kernel"
+local merge_plan = require "gilua.facts.merge_plan"
+local mergeable = require "gilua.facts.mergeable"
 local tap = require "tap"
 
 -- The variables and arrays that are a block's own (or a thread's) after a body, or why nothing is
@@ -126,6 +128,62 @@ tap.case("of which sides that is so, and what was known before", function()
   tap.is(sides(), "x", "one of two")
   tap.is(sides { bounded = { k = before } }, "x y", "those by which its blocks differ")
   tap.is(sides { bounded = { other = before } }, "x", "of another kernel")
+end)
+
+tap.case("what a block can do for several, or a thread", function()
+  -- How many groups, loops around them and names for each there are; or why it cannot.
+  local function plan_of(text, what)
+    local fn = kernel.of_text(text).by_name.k
+    local may, why = mergeable.of(fn, what == "threads" and "threadIdx" or "blockIdx", "x")
+    if not may then return why end
+    local plan, reason = merge_plan.of(fn, what or "blocks", "x")
+    if not plan then return reason end
+    local names = 0
+    for _ in pairs(plan.spread) do names = names + 1 end
+    return ("%d %d %d"):format(#plan.groups, #plan.parted, names)
+  end
+  local function is(body, answer, before, what)
+    local text = (before or "") .. "__global__ void k(float *out, const float *a, int n)\n{\n"
+      .. "  int b = blockIdx.x, t = threadIdx.x;\n" .. body .. "\n}\n"
+    tap.is(plan_of(text, what), answer, body)
+  end
+  local waits = " __syncthreads(); out[q] = 1.f;"
+  is("out[b] = 1.f;", "1 0 0")
+  is("int q = b + 1;" .. waits, "2 0 1")
+  is("for (int k = 0; k < n; k++) { out[b] += a[k]; __syncthreads(); }", "2 1 1")
+  is("for (int k = 0; k < n; k++) { if (k > b) break; out[b] += a[k]; }", "1 0 0")
+  is("for (int k = 0; k < n; k++) { if (k > b) continue; out[b] += a[k]; }", "1 0 0")
+  is("if (n > 2) { out[b] = 1.f; return; } out[b] = 2.f;",
+    "it is left in the midst of what depends on the block")
+  is("again: out[b] = 1.f; if (n > 3) goto again;", "something in it is not understood")
+  is("switch (n) { case 1: out[b] = 1.f; }", "line 4 is not understood")
+  is("dim3 g = gridDim; out[b] = g.x;", "gridDim is used as a whole")
+  is("cg::this_grid().sync(); out[b] = 1.f;", "this_grid is used as a whole")
+  is("out[0] = 1.f;", "1 0 0")
+  tap.is(plan_of "__global__ void k(float *out) {\n  out[blockIdx.x] = 1.f; }\n",
+    "its braces share lines with statements", "a brace behind a statement")
+  local pointed = "what a pointer in it points to may be shared memory"
+  is("__shared__ float s[8]; float *p = n > 2 ? &s[1] : out; p[b] = 1.f;", pointed)
+  is("__shared__ float s[8]; float *p = n > 2 ? PART : out; p[b] = 1.f;", pointed,
+    "#define PART s\n")
+  is("__shared__ float s[8]; s[t] = b; out[b] = s[0];", "2 0 2")
+  is("lines[t] = b; __syncthreads(); out[b] = lines[0];",
+    "lines is shared memory that is declared outside of the kernel", "__shared__ float lines[8];\n")
+  for _, d in ipairs { "static int q; q = b;", "volatile int q = b;", "auto q = b;",
+                       "const int &q = b;" } do
+    is(d .. waits, "q cannot be there for each block")
+  end
+  is("int q(b);" .. waits, "q begins with what cannot be assigned")
+  is("int q[2] = {b, 1}; __syncthreads(); out[q[0]] = 1.f;",
+    "q begins with what cannot be assigned")
+  is("#if FAST\n  out[b] = 1.f;\n#endif", "1 0 0")
+  is("out[t] = 1.f;", "1 0 0", nil, "threads")
+  is("if (t < 4) { out[t] = a[0]; __syncthreads(); }", "a barrier behind line 4 is not where all "
+    .. "threads come", nil, "threads")
+  is("volatile float *s = out; s[t] = 1.f;", "volatile memory tells other lanes something", nil,
+    "threads")
+  is("if (t < n) { for (int k = 0; k < n; k++) out[t] += a[k]; " .. ("out[t] *= 2.f; "):rep(500)
+    .. "}", "its work is too long", nil, "threads")
 end)
 
 tap.done()

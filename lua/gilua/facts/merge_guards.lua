@@ -23,8 +23,7 @@ local MOST_COPIED = 3000 -- tokens of the work that is there twice behind a guar
 ---@field is_filled? boolean it is done for all of a team
 ---@field changed? table<string, true> of that one: what it changes from what that is before it
 
-M.JUMPS = { ["break"] = true, continue = true, ["return"] = true }
-local holds, JUMPS, LOOPS = statement.holds, M.JUMPS, statement.LOOPS
+local holds, JUMPS, LOOPS = statement.holds, statement.JUMPS, statement.LOOPS
 
 --------------------------------------------------------------------------------------------------
 -- Those inside

@@ -15,7 +15,7 @@ local teams = require "gilua.facts.teams"
 
 local M = {}
 
-local holds, LOOPS, JUMPS = statement.holds, statement.LOOPS, merge_guards.JUMPS
+local holds, LOOPS, JUMPS = statement.holds, statement.LOOPS, statement.JUMPS
 
 ---@class gilua.merged what is merged
 ---@field index string what tells one from another

@@ -8,8 +8,8 @@
 -- called by it, and only what is divided by the same name is a number of it. Of neighbours that
 -- become one each team is that, of which they are part.
 
-local expression = require "gilua.source.expression"
 local sides_of = require "gilua.facts.sides"
+local statement = require "gilua.source.statement"
 local threads = require "gilua.facts.threads"
 
 local M = {}
@@ -52,27 +52,13 @@ local function divided(fn, node)
   end
 end
 
--- Calls visit(tree) for each expression of a function.
-local function each_tree(fn, visit)
-  for _, s in ipairs(fn.statements) do
-    for _, tree in ipairs { s.tree or false, s.condition or false, s.step or false } do
-      if tree then visit(tree) end
-    end
-    for _, d in ipairs(s.declared or {}) do
-      if d.init then visit(d.init) end
-    end
-  end
-end
-
 -- The numbers of teams that a kernel asks for along a side.
 local function numbers_of(fn, side)
   local list = {}
-  each_tree(fn, function(tree)
-    expression.walk(tree, function(node)
-      if node.kind ~= "binary" or not threads.is_thread(fn, node.a, side) then return end
-      local team = divided(fn, node)
-      if team then list[#list + 1] = { tree = node, place = uncast(node.a), team = team } end
-    end)
+  statement.each_node(fn, function(node)
+    if node.kind ~= "binary" or not threads.is_thread(fn, node.a, side) then return end
+    local team = divided(fn, node)
+    if team then list[#list + 1] = { tree = node, place = uncast(node.a), team = team } end
   end)
   return list
 end

@@ -306,10 +306,7 @@ function M.returns(fn)
     end
     local deeper = (s.kind == "for" or s.kind == "while" or s.kind == "do" or s.kind == "switch")
       and depth + 1 or depth
-    for _, child in ipairs(s.kind == "block" and s.body or { s.body or nil }) do
-      visit(child, deeper)
-    end
-    if s.otherwise then visit(s.otherwise, depth) end
+    for _, child in ipairs(statement.children(s)) do visit(child, deeper) end
   end
   visit(fn.body, 0)
   if not inner then return list end

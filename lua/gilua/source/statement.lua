@@ -39,6 +39,7 @@ function M.is_barrier(s)
 end
 
 M.LOOPS = settings.set "for while do"
+M.JUMPS = settings.set "break continue return"
 
 --- Is a statement in a loop of its function?
 function M.is_in_loop(s)
