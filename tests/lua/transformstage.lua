@@ -2,6 +2,7 @@
 -- to, and of those behind conditions. What is made is right at every size.
 
 package.path = "tests/lua/?.lua;lua/?.lua;lua/?/init.lua;" .. package.path
+local gi = require "gilua"
 local rewritten = require "rewritten"
 local tap = require "tap"
 
@@ -265,6 +266,31 @@ tap.case("what the loop does besides", function()
     out[u * n + t] = s;
   }]]), 7, { "16", "32" }, SQUARE)
   tap.has(two, "b_tile[j_part] = b[j_from + j_part];\n        a_tile_too[j_part]", "in one loop")
+end)
+
+tap.case("a template's product", function()
+  local source = [[
+template <typename T> __global__ void k(T *c, const T *__restrict__ a, const T *b, int n)
+{
+  int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+  if (x < n && y < n) {
+    T sum = T(0);
+    for (int i = 0; i < n; i++) sum += a[y * n + i] * b[i * n + x];
+    c[y * n + x] = sum;
+  }
+}
+]]
+  local text = rewritten.text("stage", source, 6, { "16", "16" })
+  tap.has(text, "a_tile[threadIdx.y][i_part] = y < n ? a[y * n + (i_from + i_part)] : T();",
+    "whatever it is of")
+  tap.is(text:find("if (inside) {\n      for (int i_step", 1, true), nil, "threads without an item")
+  local uses = "template __global__ void k<%s>(%s *, const %s *, const %s *, int);\n"
+  for _, type in ipairs { "float", "double", "long long", "unsigned char" } do
+    local one, why = gi.compile(text .. uses:gsub("%%s", type))
+    tap.ok(one, type .. (why and ": " .. why or ""))
+  end
+  tap.has(select(2, rewritten.text("stage", source, 6, { "128", "32" })), "too much memory",
+    "as large as any may be")
 end)
 
 tap.case("rows apart", function()

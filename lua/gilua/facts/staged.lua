@@ -1,8 +1,9 @@
 --- staged: which elements of a loop do several threads of a block read, so that they can come
 -- through shared memory?
 --
--- Yes is a list of elements (gilua.facts.elements) with, of each: bytes, is_number, shape (how many
--- threads read one) and conditions, those of its place that say where it lies. No is nil and why.
+-- Yes is a list of elements (gilua.facts.elements) with, of each: bytes, shape (how many threads
+-- read one), zero (the text of what stands for one that nobody has; nil where nothing can) and
+-- conditions, those of its place that say where it lies. No is nil and why.
 
 local affine = require "gilua.source.affine"
 local all_come = require "gilua.facts.all_come"
@@ -41,15 +42,26 @@ local function conditions_of(plan, sides)
   return list
 end
 
+local MOST_OF_TEMPLATE = 16 -- bytes of a template's type: those of a double2, or less
+
+-- How many bytes an element has at most, and what stands for one that nobody has, if anything can;
+-- nil where that is not known.
+local function size_of(fn, type)
+  for _, t in ipairs(fn.tparams or {}) do
+    if t.name == type and t.type == "" then return MOST_OF_TEMPLATE, type .. "()" end
+  end
+  local is_number = all_come.is_number(fn, { pointer = 0, type = type })
+  return types.bytes(fn.kernel, type), is_number and "0" or nil
+end
+
 -- How an element that threads read at places of some sides comes through shared memory; nil of one
 -- that does not.
 local function shaped(loop, plan, access, type, sides)
   local shape = shape_of(loop, access, sides, sides_of.used(loop.fn))
   local list = shape and conditions_of(plan, sides)
-  local bytes = list and types.bytes(loop.fn.kernel, type)
-  if not bytes then return nil end
-  return { bytes = bytes, shape = shape, conditions = list,
-    is_number = all_come.is_number(loop.fn, { pointer = 0, type = type }) }
+  local bytes, zero = nil, nil
+  if list then bytes, zero = size_of(loop.fn, type) end
+  return bytes and { bytes = bytes, shape = shape, conditions = list, zero = zero } or nil
 end
 
 local function differs(sides) return next(sides) ~= nil end
@@ -89,7 +101,7 @@ function M.is_harmless(loop, plan, list, kept)
   for _, access in ipairs(inside.accesses) do
     local is_ours = false
     for _, el in ipairs(list) do
-      is_ours = is_ours or el.is_number and holds(el.nodes, access.node)
+      is_ours = is_ours or el.zero and holds(el.nodes, access.node)
     end
     for _, one in ipairs(kept) do
       is_ours = is_ours or holds(one.accesses, access)

@@ -111,7 +111,7 @@ local function load_of(loop, el, o)
     end)
   end
   return { target = el.tile .. filled(shape.from or shape.at, o, o.part), value = value,
-    before = before, asks = table.concat(asks, " && ") }
+    zero = el.zero, before = before, asks = table.concat(asks, " && ") }
 end
 
 -- The lines of loads of one shape, where the same holds.
@@ -120,14 +120,14 @@ local function group_lines(group, is_whole)
   for _, line in ipairs(group.before) do lines[#lines + 1] = "\1" .. line end
   local indent, value, last = "\1", "%s = %s;", nil
   if asks ~= "" and is_whole then
-    value = "%s = " .. asks:gsub("%%", "%%%%") .. " ? %s : 0;"
+    value = "%s = " .. asks:gsub("%%", "%%%%") .. " ? %s : %s;"
   elseif asks ~= "" and #group == 1 then
     indent = ("\1if (%s) "):format(asks)
   elseif asks ~= "" then
     lines[#lines + 1], indent, last = ("\1if (%s) {"):format(asks), "\1\1", "\1}"
   end
   for _, one in ipairs(group) do
-    lines[#lines + 1] = indent .. value:format(one.target, one.value)
+    lines[#lines + 1] = indent .. value:format(one.target, one.value, one.zero)
   end
   lines[#lines + 1] = last
   lines[#lines + 1] = "}"
