@@ -178,6 +178,7 @@ tap.case("loops that halve what threads put together", function()
   local down = "k = 32; k > 0; k /= 2"
   is(down, "if (t < k) s[t] += s[t + k];", "+ 2")
   is("k = 32; k >= 1; k >>= 1", "if (t < k) s[t] = s[t] * s[k + t];", "* 2")
+  is("k = 32; k > 0u; k >>= 1u", "if (t < k) s[t] += s[t + k];", "+ 2")
   is("k = 32; k > 0; k = k / 2", "if (t < k) { s[t] = fmaxf(s[t + k], s[t]); }", "fmaxf 2")
   is("int k = 1; k < 64; k *= 2", "if (t % (2 * k) == 0) s[t] += s[t + k];", "+ up 0")
   is("int k = 1; k < 64; k *= 2", "if (t % (2 * u) == 0) s[t] += s[t + k];", "none 0")

@@ -3,8 +3,9 @@
 --   local found = pattern.match(tree, "$array[$i + $k] += $x", "$x += $array[$i + $k]")
 --
 -- A name behind $ is a hole: it stands for any expression, the same wherever it stands in one
--- example. Brackets count only as far as they say what belongs together. Nothing is turned round:
--- what may stand either way is two examples.
+-- example. Brackets count only as far as they say what belongs together, and a whole number is like
+-- one of an example with another suffix, 2u like 2. Nothing is turned round: what may stand either
+-- way is two examples.
 
 local core = require "gilua.core"
 
@@ -19,6 +20,13 @@ local kept = {} -- the trees of examples
 local function tree_of(example)
   kept[example] = kept[example] or core.grammar.source((example:gsub("%$", HOLE))):expression()
   return kept[example]
+end
+
+-- Do two nodes have the same word? Of an example's number the suffix does not count.
+local function has_same(tree, other, word, is_example)
+  if tree[word] == other[word] then return true end
+  local is_number = is_example and word == "text" and tree.kind == "number"
+  return is_number and tree.text:match "^(%d+)[uUlL]*$" == other.text
 end
 
 local fits -- (tree, other, holes): are they the same but for holes, nil: none, of the other one?
@@ -38,7 +46,7 @@ function fits(tree, other, holes)
     return tree == holes[hole] or fits(tree, holes[hole])
   end
   for _, word in ipairs(WORDS) do
-    if tree[word] ~= other[word] then return false end
+    if not has_same(tree, other, word, holes ~= nil) then return false end
   end
   for _, child in ipairs(CHILDREN) do
     local one, its = tree[child] or nil, other[child] or nil
