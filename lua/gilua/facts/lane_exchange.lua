@@ -118,8 +118,8 @@ local function mask(places, fn, tree)
   places:change(tree, function(n) return places:mask(n) end)
 end
 
--- A distance that is a loop's, or the number of one of several statements, the longest of which
--- fewer lanes do not need.
+-- A distance that is a loop's, or the number of one of several statements. Fewer lanes do not need
+-- the longest of them.
 local function distance(places, fn, tree, s, loops, seen)
   if M.is_distance(loops, tree) then return end
   local n = places.known:value(fn, tree)

@@ -1,4 +1,4 @@
---- lane_loops: what goes along from one of a lane's iterations to its next. With fewer lanes these
+--- lane_loops: what goes along from one of a lane's iterations to its next? With fewer lanes these
 -- are others: 3 is followed by 35 where a row has 32 lanes, and by 11 where it has eight. So it may
 -- be put together, a sum or the greatest, and nothing in the loop may tell how far that is.
 --

@@ -138,7 +138,7 @@ local function number_of(kernel, kind, word)
     or macro and affine.macro(kernel, word)
 end
 
--- Is what is declared the group of all threads of a block, of which tiles are made?
+-- Does a declaration hold the group of all threads of a block? Tiles are made of it.
 local function is_group(d)
   local init = d.init.kind == "call" and d.init.callee.kind == "name" and d.init.callee.text or ""
   return init:find "this_thread_block$" ~= nil

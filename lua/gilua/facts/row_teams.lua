@@ -1,5 +1,5 @@
---- row_teams: what a kernel says of teams of lanes, each of which has a row: which lane of its team
--- a thread is, which team it is in, how many teams a block has.
+--- row_teams: what does a kernel say of teams of lanes that have a row each: which lane of its team
+-- a thread is, which team it is in, how many teams a block has?
 --
 --   const int row = (blockIdx.x * blockDim.x + threadIdx.x) / 32;   a team of the grid
 --   const int lane = threadIdx.x & 31;                              a lane

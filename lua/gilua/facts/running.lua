@@ -1,5 +1,5 @@
---- running: is a variable a running sum of a loop, of which each iteration asks how much it is by
--- then?
+--- running: is a variable a running sum (prefix sum, scan) of a loop, which each iteration asks for
+-- as it stands by then?
 --
 --   for (i = 0; i < n; i++) { s += a[i]; out[i] = s; }
 --

@@ -19,8 +19,8 @@
 --   }
 --   for (; k < n; k++) sum += x[k] * a[k * m + i];
 --
--- Warps of which some lanes are elsewhere, behind a condition that does not hold for them or at the
--- end of a block, do the loop as it was; so nothing around the loop changes. What is the same for
+-- A warp does the loop as it was where some of its lanes are elsewhere: behind a condition that does
+-- not hold for them, or at the end of a block. So nothing around the loop changes. What is the same for
 -- the block is the same for the lanes, or, with `row`, what is the same for those threads that
 -- differ by threadIdx.x alone, in blocks whose rows are whole warps.
 
@@ -38,7 +38,7 @@ local warp_same = require "gilua.facts.warp_same"
 
 local LANES = 32
 local MASK = "0xffffffffu"
-local MOST_UNROLLED = 160 -- tokens of a body of which there are 32 then
+local MOST_UNROLLED = 160 -- tokens of a body that is there 32 times then
 -- Sides by which the lanes of a warp do not differ in blocks whose rows are whole warps.
 local ROW = { y = true, z = true }
 
