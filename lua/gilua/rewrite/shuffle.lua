@@ -19,10 +19,10 @@
 --   }
 --   for (; k < n; k++) sum += x[k] * a[k * m + i];
 --
--- A warp does the loop as it was where some of its lanes are elsewhere: behind a condition that does
--- not hold for them, or at the end of a block. So nothing around the loop changes. What is the same for
--- the block is the same for the lanes, or, with `row`, what is the same for those threads that
--- differ by threadIdx.x alone, in blocks whose rows are whole warps.
+-- A warp does the loop as it was where some of its lanes are elsewhere: behind a condition that
+-- does not hold for them, or at the end of a block. So nothing around the loop changes. What is the
+-- same for the block is the same for the lanes, or, with `row`, what is the same for those threads
+-- that differ by threadIdx.x alone, in blocks whose rows are whole warps.
 
 local all_come = require "gilua.facts.all_come"
 local elements = require "gilua.rewrite.elements"
