@@ -198,8 +198,9 @@ tap.case("winners of a problem", function()
   tap.ok(c.certified, gi.certificate.sentence(c))
   tap.ok(c.data_sets > 2, "on several sizes: " .. tostring(c.data_sets))
   tap.ok(c.degree_bits > 40, "surely: " .. tostring(c.degree_bits))
-  tap.is(gi.certificate.sentence(c), ("certified equal over the reals (0 comparisons alike, %d data "
-    .. "sets)"):format(c.data_sets), "in words")
+  tap.is(gi.certificate.sentence(c),
+    ("certified equal over the reals (0 comparisons alike, %d data sets)"):format(c.data_sets),
+    "in words")
   c = gi.certificate.of { problem = p, genome = WRONG, jobs = 1 }
   tap.ok(not c.certified, "a term that no tolerance notices is missed")
   tap.has(c.why, OTHER, "in words")
