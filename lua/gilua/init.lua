@@ -58,6 +58,7 @@ local gi = {
   ptx = core.ptx.open,
   llvm = core.llvm.base,
   rng = core.rng.new,
+  exact = core.exact,
   modules = modules, -- what every other field is: its name -> what `require` takes
 }
 

@@ -406,7 +406,7 @@ typedef struct EmuLaunch {
                                   first, and so run the warps of each, and the lanes that meet at
                                   one place: on a GPU any order is possible */
     uint32_t shuffle;          /* not 0: they do so in yet another order, of that number */
-    EmuExact *exact;           /* NULL, or what the launch adds to; it asks for no undefined values */
+    EmuExact *exact;           /* NULL, or what the launch adds to: with no undefined values */
     int threads;               /* cores that may run blocks side by side; 0, 1: one. Every answer,
                                   fault and tick is the same */
     const volatile int *interrupt; /* polled now and then; may be NULL */

@@ -38,7 +38,7 @@ local WRITTEN = { true, false, false, true, true }
 -- A kernel's code runs: what it is over the reals; or why not.
 local function run(code, o, buffers)
   local module <close> = assert(device:load(code))
-  local exact, args = core.exact.new(o.seed or 1), {}
+  local exact, args = gi.exact.new(o.seed or 1), {}
   for i, array in ipairs(arrays_of(o.data or 1)) do
     args[i] = buffers[i]:write(array)
     exact:memory(buffers[i], i > 1)
