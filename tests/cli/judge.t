@@ -25,6 +25,37 @@ like "a promise of the arrays" "promises that x, out share no memory" "$out"
 OLD=out/judge-softmax_faster/old
 cp -r $OLD softmax && OLD=softmax # judged as a problem's folder from here on
 
+cat >cast.cu <<'END'
+struct Config { static constexpr int warps = 4; };
+__global__ void softmax(float4 *out4, const float4 *x4, float *out, const float *x, int rows, int quads)
+{
+    constexpr int warps = Config::warps;
+    int row = blockIdx.x * warps + threadIdx.x / 32, lane = threadIdx.x % 32;
+    if (row >= rows || lane != 0) return;
+    float most = -INFINITY, sum = 0;
+    const float *in = x + row * quads * 4;
+    for (int i = 0; i < quads * 4; i++) most = fmaxf(most, in[i]);
+    for (int i = 0; i < quads * 4; i++) sum += expf(in[i] - most);
+    for (int i = 0; i < quads; i++) {
+        float4 v = x4[row * quads + i];
+        out4[row * quads + i] = make_float4(expf(v.x - most) / sum, expf(v.y - most) / sum,
+                                            expf(v.z - most) / sum, expf(v.w - most) / sum);
+    }
+}
+void run(float *out, const float *x, int rows, int columns)
+{
+    constexpr int warps = Config::warps;
+    float4 *out4 = reinterpret_cast<float4 *>(out);
+    const float4 *x4 = (const float4 *)x;
+    softmax<<<(rows + warps - 1) / warps, warps * 32>>>(out4, x4, out, x, rows, columns / 4);
+}
+END
+judge 1 $OLD cast.cu
+like "pointers by what they were cast from, numbers made of others" "out4 is out .*x4 is x" "$(tr '\n' ' ' <<<"$out")"
+like "a launch made of a class's constants" "launched as 1024 blocks of 128 threads" "$out"
+like "right where the columns are whole quads" "right on all sorts, .*size 4096" "$out"
+like "and wrong where they are not" "columns 65 +WRONG" "$out"
+like "a person may know that they always are" "with --own-size" "$out"
 judge 3 $OLD "$DATA/softmax_slower.cu"
 like "right and slower" "^RIGHT, NOT FASTER" "$out"
 judge 1 $OLD "$DATA/softmax_no_max.cu" --junit report.xml

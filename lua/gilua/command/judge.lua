@@ -14,6 +14,7 @@ local gi = require "gilua"
 local judgement = require "gilua.new.judgement"
 local judgewords = require "gilua.report.judgewords"
 local judgerecorded = require "gilua.new.judgerecorded"
+local headers = require "gilua.new.headers"
 local lfs = require "lfs"
 
 local M = {}
@@ -34,9 +35,10 @@ end
 -- What an earlier judgement left there goes.
 local function folder_of(o)
   local folder = M.folder(o.new, o.out)
+  local old = headers.absolute(o.old)
   for _, name in ipairs(WRITTEN) do
     local path = folder .. "/" .. name
-    local mode = lfs.attributes(path, "mode")
+    local mode = headers.absolute(path) ~= old and lfs.attributes(path, "mode")
     if mode == "directory" then gi.newproblem.remove_tree(path) elseif mode then os.remove(path) end
   end
   local made, why = gi.textfile.make_folder(folder)
@@ -61,6 +63,7 @@ local function problem_of_file(o, folder)
     fail("%s is read (%s/problem.lua), but no problem comes of it: gilua check %s says what to "
       .. "change, then judge that folder", o.old, path, gi.shell.word(path))
   end
+  o.guesses = guesses
   if guesses > 0 then
     answer.say(o, "Of %s's data and sizes %d things are guessed: %s/problem.lua marks them", o.old,
       guesses, path)
@@ -131,8 +134,8 @@ local function judge_of(o, problem, farm, new)
   local j, why = of(problem, farm, new, how)
   if not j then fail("%s does not compile in %s's place: %s", o.new, problem.kernel, why) end
   if not j.right and not j.fault then
-    fail("%s did nothing wrong, but no case that it came to the end of told whether its answers are "
-      .. "right", o.new)
+    fail("%s did nothing wrong, but no case that it came to the end of told whether its answers "
+      .. "are right", o.new)
   end
   return j
 end

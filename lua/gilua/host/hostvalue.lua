@@ -162,7 +162,11 @@ local VALUES = { -- by the kind of a node
     if node.text == "sizeof" then return size_of(x, node) end
     return node.literal == "number" and C.number(node.text) or nil
   end,
-  name = function(x, node) return x.names(node.text:match "[^:%s]+$") end,
+  name = function(x, node)
+    local last = node.text:match "[^:%s]+$"
+    local member = last ~= node.text and x.host.initial[last] -- `int n = Config::n;`
+    return member and M.of(x.host, member) or x.names(last)
+  end,
   member = function(x, node)
     local of = compute(x, node.a)
     if type(of) == "table" then return of[node.name] end

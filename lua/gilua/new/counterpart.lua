@@ -24,6 +24,7 @@ local M = {}
 local LAUNCH = { "grid", "block", "shared" }
 local SIDES = { "x", "y", "z" }
 local MOST_THREADS = 1024
+local MOST_STEPS = 4 -- from a pointer to what it was cast from
 
 ---@class Counterpart
 ---@field problem gilua.problem
@@ -61,10 +62,23 @@ local function olds_of(problem)
   return list
 end
 
+-- The pointer that another one is, by another type: `float4 *x4 = reinterpret_cast<float4 *>(x);`
+local function pointer_in(host, text)
+  for _ = 1, MOST_STEPS do
+    local given = text and host.definitions[text] or text or ""
+    local inner = given:match "^%s*[%a_]+_cast%s*<[^<>]*>%s*%(%s*([%a_][%w_]*)%s*%)%s*$"
+      or given:match "^%s*%([^()]*%*%s*%)%s*%(?%s*([%a_][%w_]*)%s*%)?%s*$"
+    if not inner then return text end
+    text = inner
+  end
+  return text
+end
+
 local function news_of(read)
   local list = {}
   for i, p in ipairs(read.params) do
     local text = read.launch and read.launch.args[i]
+    if p.pointer then text = pointer_in(read.host, text) end
     list[i] = { name = p.name, is_array = p.pointer, text = text,
       type = p.half and "u16" or p.type or "struct" }
   end

@@ -16,6 +16,7 @@ local M = {}
 
 local UNSEEN = 1 << 32 -- seeds from here on are never drawn in evolution
 local USES = require("gilua.problem.recorded").USES
+local LEAST_GAIN = 1.01 -- of ticks, which are a model's: less is no gain
 local LEAST_SHARE = 0.5 -- of the bytes that the old kernel touches: fewer are told
 local DRAM_BYTES = require("gilua.base.gpu.h200").dram_bytes_per_clock
 
@@ -141,17 +142,17 @@ local function is_restricted(source, kernel, name)
 end
 
 local function of_restrict(problem, new, tell)
-  local names = {}
+  local names, seen = {}, {}
   for i, p in ipairs(new.read.params) do
     local match = new.found[i]
     local old = match and new.olds[match.old].name
-    local is_new = p.pointer and is_restricted(new.read.sliced.source, new.kernel, p.name)
+    local is_new = p.pointer and not seen[old] and is_restricted(new.read.sliced.source, new.kernel, p.name)
       and not is_restricted(problem.source, problem.kernel, old or "")
-    if is_new then names[#names + 1] = old end
+    if is_new then names[#names + 1], seen[old] = old, true end
   end
   if #names == 0 then return end
-  tell("that %s share no memory with another array, as it says __restrict__ and the old kernel "
-    .. "does not", table.concat(names, ", "))
+  tell("that %s share%s no memory with another array, as it says __restrict__ and the old "
+    .. "kernel does not", table.concat(names, ", "), names[2] and "" or "s")
 end
 
 local function of_alignment(farm, new, tell)
@@ -219,7 +220,7 @@ local function settle(j, farm, new, o)
   j.fault = fault_of(j)
   j.ratio = ratio_of(j.rows)
   j.right = not j.fault and j.answers > 0
-  j.faster = j.right and j.ratio ~= nil and j.ratio.low > 1
+  j.faster = j.right and j.ratio ~= nil and j.ratio.low > (farm.virtual and LEAST_GAIN or 1)
   set_limits(j, farm, new, o.claimed_ns)
   set_impossible(j, o.claimed_ns)
   local share = j.bytes and j.old_bytes and j.old_bytes > 0 and j.bytes / j.old_bytes

@@ -127,7 +127,8 @@ local function doubled(olds, news, found)
   local first = {}
   for i, new in ipairs(news) do
     local at = found[i] and new.is_array and found[i].old
-    if at and first[at] then
+    local is_alias = at and first[at] and squeezed(new.text) == squeezed(news[first[at]].text)
+    if at and first[at] and not (is_alias and new.text) then
       return ("%s and %s would both be %s"):format(news[first[at]].name, new.name, olds[at].name)
     end
     if at then first[at] = i end

@@ -176,6 +176,10 @@ function M.verdict(o, problem, new, j, farm)
     lines[3] = j.certificate
   else
     add(fault_lines_of(o, j))
+    if (o.guesses or 0) > 0 then
+      lines[#lines + 1] = ("Look: data are guessed, where %s/problem.lua says GUESS. Where the "
+        .. "program has others, change them there and judge that folder"):format(problem.dir)
+    end
     if is_of_size(j) then
       lines[#lines + 1] = ("It is right at the sizes of %s: where no launch has others, judge it "
         .. "with --own-size"):format(o.old)
