@@ -76,7 +76,7 @@ local function row_of(value)
   if value.verdict == "wrong" and value.fault then
     local is_race = value.fault.why:find("race", 1, true)
     return is_race and "racing" or "wrong",
-      short(("%s: %s"):format(value.fault.data, value.fault.why), 160)
+      short(("%s: %s"):format(value.fault.case, value.fault.why), 160)
   elseif value.impossible then
     return "impossible by bytes", short(value.impossible, 160)
   end

@@ -25,7 +25,8 @@ local DRAM_BYTES = require("gilua.base.gpu.h200").dram_bytes_per_clock
 ---@field rows table[] of full-sized cases nobody saw
 ---@field right boolean
 ---@field faster boolean
----@field fault? { data: string, spec: table, why: string } the first input that shows a fault
+---@field fault? { data: string, case: string, spec: table, why: string } the first input that
+---  shows a fault
 ---@field ratio? { median: number, low: number, high: number }
 ---@field answers integer
 ---@field max_error number on the full-sized cases
@@ -146,7 +147,8 @@ local function of_restrict(problem, new, tell)
   for i, p in ipairs(new.read.params) do
     local match = new.found[i]
     local old = match and new.olds[match.old].name
-    local is_new = p.pointer and not seen[old] and is_restricted(new.read.sliced.source, new.kernel, p.name)
+    local is_new = p.pointer and not seen[old]
+      and is_restricted(new.read.sliced.source, new.kernel, p.name)
       and not is_restricted(problem.source, problem.kernel, old or "")
     if is_new then names[#names + 1], seen[old] = old, true end
   end
@@ -190,10 +192,14 @@ end
 
 local function fault_of(j)
   for _, row in ipairs(j.other.rows) do
-    if row.verdict == "wrong" then return { data = row.data, spec = row.spec, why = row.why } end
+    if row.verdict == "wrong" then
+      return { data = row.data, case = row.case, spec = row.spec, why = row.why }
+    end
   end
   for _, row in ipairs(j.rows) do
-    if row.why then return { data = row.case, spec = row.spec, why = row.why } end
+    if row.why then
+      return { data = "data of full size", case = row.case, spec = row.spec, why = row.why }
+    end
   end
 end
 

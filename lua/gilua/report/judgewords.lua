@@ -140,25 +140,28 @@ local function right_line(problem, j)
 end
 
 local function fault_lines_of(o, j)
-  local lines = { ("First fault: on %s: %s"):format(j.fault.data, plain(j.fault.why, o.new)) }
+  local lines = { ("First fault: on %s (%s): %s"):format(j.fault.data, j.fault.case,
+    plain(j.fault.why, o.new)) }
   if j.fault.file then
     lines[2] = ("%s is that input; it runs again by: %s"):format(j.fault.file, j.fault.command)
   end
   return lines
 end
 
-local SIZE = "^size " -- of a row's data
-
--- Wrong at other sizes alone: a person may know that there are none.
+-- Wrong at other sizes alone, where a person may know that there are none: right at full size, and
+-- at the small size on no kind of data, or on all.
 local function is_of_size(j)
+  local right, wrong = 0, 0
   for _, row in ipairs(j.other.rows) do
-    local is_full = row.is_full or not (row.data:find(SIZE) or row.data:find "^%S+ %-?%d+$")
-    if row.verdict == "wrong" and is_full then return false end
+    if row.verdict == "wrong" and row.is_full then return false end
+    local of_kind = row.spec.family ~= nil
+    if of_kind and row.verdict == "right" then right = right + 1 end
+    if of_kind and row.verdict == "wrong" then wrong = wrong + 1 end
   end
   for _, row in ipairs(j.rows) do
-    if row.why then return false end
+    if not row.ratio then return false end
   end
-  return true
+  return #j.rows > 0 and (right == 0 or wrong == 0)
 end
 
 --- The verdict and what it rests on.
@@ -269,8 +272,8 @@ function M.value(o, problem, new, j, farm)
     { "answers", j.answers }, { "max_error", j.max_error },
     { "tolerance", tolerance.text(problem.tolerance) },
     { "fault", optional(j.fault, function()
-      return { { "data", j.fault.data }, { "why", plain(j.fault.why, o.new) },
-        { "file", j.fault.file }, { "command", j.fault.command } }
+      return { { "data", j.fault.data }, { "case", j.fault.case },
+        { "why", plain(j.fault.why, o.new) }, { "file", j.fault.file }, { "command", j.fault.command } }
     end) },
     { "bytes", j.bytes }, { "old_bytes", j.old_bytes },
     { "limit_ns", j.limit and j.limit.ns }, { "limit_by", j.limit and j.limit.by },
