@@ -273,8 +273,8 @@ function M.value(o, problem, new, j, farm)
     { "tolerance", tolerance.text(problem.tolerance) },
     { "fault", optional(j.fault, function()
       return { { "data", j.fault.data }, { "case", j.fault.case },
-
-        { "why", plain(j.fault.why, o.new) }, { "file", j.fault.file }, { "command", j.fault.command } }
+        { "why", plain(j.fault.why, o.new) }, { "file", j.fault.file },
+        { "command", j.fault.command } }
     end) },
     { "bytes", j.bytes }, { "old_bytes", j.old_bytes },
     { "limit_ns", j.limit and j.limit.ns }, { "limit_by", j.limit and j.limit.by },
