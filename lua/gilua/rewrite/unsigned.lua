@@ -53,6 +53,21 @@ local function are_small(at)
   return true
 end
 
+-- Which arguments of a launch have to be not below 0 for that; nil where no arguments say so.
+local function asked_of(at)
+  local places, seen = {}, {}
+  for _, division in ipairs(at.divisions) do
+    for _, node in ipairs { division.node.a, division.node.b } do
+      local list = signs.small_by(at.fn, node)
+      if not list then return nil end
+      for _, i in ipairs(list) do
+        if not seen[i] then places[#places + 1], seen[i] = i, true end
+      end
+    end
+  end
+  return places
+end
+
 -- Writes a division without signs. Of a / b % c only the whole gets its sign back.
 local function put(e, division, inner)
   local node, as = division.node, UNSIGNED[division.type]
@@ -78,7 +93,7 @@ local function becomes(at, e)
     end
   end
   for _, division in ipairs(at.divisions) do put(e, division, inner) end
-  return ("%s divides without signs"):format(at.fn.name)
+  return ("%s divides without signs"):format(at.fn.name), { small = asked_of(at) }
 end
 
 return { name = "unsigned", where = "functions",
