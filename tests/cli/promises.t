@@ -25,7 +25,7 @@ CUDA
 "$GILUA" new blur.cu blur --quiet
 is "new" 0 $?
 sed -i 's/^  args = {/  grammar = { pragmas = false, consts = false, launch_bounds = false },\n&/' blur/problem.lua
-"$GILUA" evolve blur --population 24 --generations 2 --transform no --out run >evolve.log
+"$GILUA" evolve blur --population 24 --generations 2 --scheme langdon --transform no --out run >evolve.log
 is "evolves" 0 $?
 like "to a kernel with __restrict__" 'optrestrict_kernel.cu_1' "$(cat evolve.log)"
 marked='promises `__restrict__`, but line 16 launches it with `a` as both y and x'
@@ -43,7 +43,7 @@ like "a transformation promises it as well" \
   "$(cat transformed.log)"
 
 mv blur.cu away.cu
-"$GILUA" evolve blur --population 24 --generations 2 --transform no --out moved >evolve.log
+"$GILUA" evolve blur --population 24 --generations 2 --scheme langdon --transform no --out moved >evolve.log
 is "evolves where the file has moved" 0 $?
 like "and says what cannot be asked" \
   '^MARKED: promises `__restrict__`, and the file of its launches cannot be asked: .*blur.cu' "$(cat evolve.log)"
