@@ -183,14 +183,17 @@ local TRAPS = {
   s[lane] = a[t];
   __syncthreads();
   if (s[lane] > 0) return;
+  s[lane] = b[t];
   __syncthreads();
-  out[t] = s[0];]] },
+  out[t] = s[lane ^ 1];]] },
   { "a barrier for the warp behind a question for an item", [[
   __shared__ float s[64];
+  s[lane] = 0;
+  __syncwarp();
   if (t >= n) return;
   s[lane] = a[t];
   __syncwarp();
-  out[t] = s[lane ^ 1 & lane];]] },
+  out[t] = s[lane ^ 31];]] },
   { "a condition of a thread's own in a loop with a barrier", [[
   __shared__ float s[64];
   float sum = 0;

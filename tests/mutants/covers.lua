@@ -53,7 +53,7 @@ return {
   { file = "lua/gilua/facts/watched.lua", tests = "tests/lua/facts_watched.lua" },
   { file = "lua/gilua/facts/wid.*%.lua", tests = "tests/lua/transformgeometry.lua" },
   { file = "lua/gilua/rewrite/.*%.lua", tests = TRANSFORM .. " tests/lua/transformgeometry.lua "
-    .. "tests/lua/rewrite.lua" },
+    .. "tests/lua/rewrite.lua tests/lua/traps.lua" },
   { file = "lua/gilua/transform/.*%.lua", tests = TRANSFORM .. " tests/lua/transformgeometry.lua" },
   { file = "lua/gilua/new/otherdata.lua", tests = "tests/lua/otherdata.lua" },
   { file = "lua/gilua/farm/funnel%.lua", tests = FUNNEL },
