@@ -148,6 +148,13 @@ def table(rows, tools):
         print(f"| {kind} | {sum(s.cases for s, _ in mine)} | " + " | ".join(cells) + " |")
 
 
+def show(source, r):
+    said = [f"{tool}: {told if source.cases > 1 else word}{' FALSE' if wrong else ''}"
+            for tool, (told, word, wrong) in r.items()]
+    what = source.text.split("\n")[0][3:80] if source.cases == 1 else f"{source.cases} cases"
+    print(f"{source.file:<22} {'; '.join(said)}   {what}", flush=True)
+
+
 def main():
     o = options()
     os.makedirs(o.work, exist_ok=True)
@@ -158,13 +165,11 @@ def main():
             for variant in ["bug"] if source.has_argument else ["bug", "fix"]:
                 for native in {tool != "gilua" for tool in tools}:
                     pool.submit(build, source, variant, native, o)
+    rows = []
     with concurrent.futures.ThreadPoolExecutor(o.at_once) as pool:
-        rows = list(zip(sources, pool.map(lambda s: row(s, tools, o), sources)))
-    for source, r in rows:
-        said = [f"{tool}: {told if source.cases > 1 else word}{' FALSE' if wrong else ''}"
-                for tool, (told, word, wrong) in r.items()]
-        what = source.text.split("\n")[0][3:80] if source.cases == 1 else f"{source.cases} cases"
-        print(f"{source.file:<22} {'; '.join(said)}   {what}")
+        for source, r in zip(sources, pool.map(lambda s: row(s, tools, o), sources)):
+            rows.append((source, r))
+            show(source, r)
     table(rows, tools)
 
 
