@@ -560,6 +560,34 @@ tap.case("a block that needs more registers than there are is refused, as on a G
     "the compiler knows of 1024 threads")
 end)
 
+tap.case("without nvJitLink an estimate refuses what is twice too much, nothing less", function()
+  local script = [[
+local gi = require "gilua"
+local n = tonumber(arg[1])
+local code = assert(gi.compile((
+  'extern "C" __global__ void k(const float *x, float *y) {\n'
+  .. 'float v[N]; \n#pragma unroll\n'
+  .. 'for (int i = 0; i < N; i++) v[i] = x[(threadIdx.x + i * 7) & 1023];\n'
+  .. '__syncthreads(); float s = 0;\n#pragma unroll\n'
+  .. 'for (int i = 0; i < N; i++) s += v[i] * v[(i * 7) % N];\ny[threadIdx.x] = s; }')
+  :gsub("N", tostring(n)), { target = "compute_90" }))
+local dev = gi.device "emu"
+local m = assert(dev:load(code)):launch { grid = 1, block = 1024,
+  args = { dev:buffer(gi.array("f32", 1024):fill(1)), dev:buffer(gi.array("f32", 1024)) } }
+print(m.status, m.message)]]
+  local path = os.tmpname()
+  local f <close> = assert(io.open(path, "w"))
+  f:write(script)
+  f:flush()
+  local function said(n)
+    local p <close> = assert(io.popen(("GILUA_NVJITLINK=/none ./gilua %s %d 2>&1"):format(path, n)))
+    return p:read "a"
+  end
+  tap.has(said(100), "ok", "an estimate of a hundred")
+  tap.has(said(180), "at least", "one of two hundred")
+  os.remove(path)
+end)
+
 tap.case("blocks of a cooperative launch may wait for each other; more than can run are refused",
   function()
     local source = [[
