@@ -31,6 +31,7 @@ return {
   { file = "lua/gilua/facts/elements.lua", tests = "tests/lua/transformstage.lua "
     .. "tests/lua/transformshuffle.lua" },
   { file = "lua/gilua/facts/grows.lua", tests = "tests/lua/transformgeometry.lua" },
+  { file = "lua/gilua/facts/in_step.lua", tests = "tests/lua/traps.lua" },
   { file = "lua/gilua/facts/kept.lua", tests = TRANSFORM },
   { file = "lua/gilua/facts/loaded.lua", tests = "tests/lua/fuse_kernels.lua "
     .. "tests/lua/transformthreads.lua" },

@@ -128,8 +128,10 @@ local function is_only_numbered(fn, side)
   return true
 end
 
--- What was assumed of factors: a sentence, and what a launch is asked.
-local function promised(assumed)
+--- Returns what was assumed of factors (gilua.facts.grows): an answer of this fact.
+---@param assumed table<string, string|false>
+---@return { answer: boolean?, says: string?, asks: string }
+function M.promised(assumed)
   local texts, words = {}, ""
   for _, key in ipairs(settings.keys(assumed)) do
     if assumed[key] then words = words .. key .. " " else texts[#texts + 1] = key end
@@ -145,7 +147,7 @@ local function found(fn, side)
   local known, guard = M.work(fn, side)
   known.assumed = {}
   if not known.why and is_only_numbered(fn, side) and is_closed(known, guard) then
-    return promised(known.assumed)
+    return M.promised(known.assumed)
   end
   return before and before[side]
     or { answer = false, says = "a block beyond the last one may touch memory", asks = "" }

@@ -12,12 +12,16 @@ local M = {}
 
 local LESS = { ["<"] = "a", ["<="] = "a", [">"] = "b", [">="] = "b" }
 
--- What a variable is that is given a value where it is declared, and never again: inside of
--- `bool inside = x < columns;`.
-local function meaning(known, node)
+--- Returns what a variable is that is given a value where it is declared, and never again: inside
+--- of `bool inside = x < columns;`.
+---@param known gilua.blockwise
+---@param node table a name
+---@return table? tree
+function M.meaning(known, node)
   local d = known.fn:declaration(node.text, node.first)
   local writes = effects.of(known.fn, known.fn.body).writes[node.text]
   return d and d.init and writes and #writes == 1 and not known.fn.addressed[node.text] and d.init
+    or nil
 end
 
 -- What a variable is declared with, where nothing can change it before a node; nil of any other.
@@ -36,7 +40,7 @@ end
 
 -- The values that a variable may have at a node, one of them for certain; nil where another may be.
 local function values(known, node)
-  local fn, init = known.fn, meaning(known, node) or beginning(known.fn, node)
+  local fn, init = known.fn, M.meaning(known, node) or beginning(known.fn, node)
   if init then return { init } end
   local d, list, left = fn:declaration(node.text, node.first), carried.given(fn, node.text), {}
   local is_given = d and not d.parameter and #fn.variables[node.text] == 1
@@ -112,7 +116,7 @@ function M.bounds(known, tree, turned)
   elseif tree.kind == "unary" and tree.op == "!" then
     return M.bounds(known, tree.a, not turned)
   elseif tree.kind == "name" then
-    local init = meaning(known, tree)
+    local init = M.meaning(known, tree)
     return init and M.bounds(known, init, turned) or false
   end
   local side = tree.kind == "binary" and LESS[tree.op]

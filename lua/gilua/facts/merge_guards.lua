@@ -10,6 +10,7 @@
 local blockwise = require "gilua.facts.blockwise"
 local bounded = require "gilua.facts.bounded"
 local effects = require "gilua.facts.effects"
+local in_step = require "gilua.facts.in_step"
 local statement = require "gilua.source.statement"
 
 local M = {}
@@ -21,19 +22,13 @@ local MOST_COPIED = 3000 -- tokens of the work that is there twice behind a guar
 ---@field leaves boolean it returns
 ---@field guarded table[] the statements that are done by it
 ---@field is_filled? boolean it is done for all of a team
+---@field is_voted? boolean threads go one way together, for they wait for each other behind it
 ---@field changed? table<string, true> of that one: what it changes from what that is before it
 
 local holds, JUMPS, LOOPS = statement.holds, statement.JUMPS, statement.LOOPS
 
 --------------------------------------------------------------------------------------------------
 -- Those inside
-
-local function waits(fn, list)
-  for _, s in ipairs(list) do
-    if effects.of(fn, s).barrier then return true end
-  end
-  return false
-end
 
 local function mentions(fn, node, name)
   local all = effects.of(fn, node)
@@ -148,10 +143,14 @@ function M.of(fn, index, side, team, same, is_plain)
   if index == "threadIdx" then
     known = blockwise.of(fn, index, side, nil, same)
     guard = bounded.guard(known)
-    if guard and waits(fn, guard.guarded) then guard = nil end
+    if guard and in_step.waits(fn, guard.guarded) then guard = nil end
     if not is_plain then add_inner(list, known, fn.body, team) end
     local is_same = guard and list[1] and list[1].statement == guard.statement
     if is_same and list[1].is_filled then guard = nil elseif is_same then table.remove(list, 1) end
+  elseif guard then
+    local step = in_step.of(fn, side)
+    if step.answer == false then return nil, step.says end
+    guard.is_voted = step.is_voted
   end
   if guard then table.insert(list, 1, guard) end
   if #list > 0 and index == "threadIdx" then known = blockwise.of(fn, index, side, list, same) end

@@ -1,9 +1,9 @@
 --- merge: thread-block coarsening (block merge)
 --
 -- where     sides
--- needs     mergeable, merge_plan, bounded
+-- needs     mergeable, merge_plan, in_step, bounded
 -- becomes   a block does what several neighbours did, and what they have in common once
--- promises  bounded
+-- promises  in_step, bounded
 --
 -- Statement by statement, what depends on which of them it is is done for each, the rest once for
 -- all (Yang, Xiang, Kong and Zhou, "A GPGPU Compiler for Memory Optimization and Parallelism
@@ -30,6 +30,7 @@
 -- has a race, and no answer that could be kept.
 
 local bounded = require "gilua.facts.bounded"
+local in_step = require "gilua.facts.in_step"
 local merge_plan = require "gilua.facts.merge_plan"
 local mergeable = require "gilua.facts.mergeable"
 local write = require "gilua.rewrite.merged.write"
@@ -41,10 +42,16 @@ local function may_be_longer(at)
   return found.answer ~= nil or nil, found.says
 end
 
+local function in_step_at(at)
+  local found = in_step.of(at.fn, at.side)
+  return found.answer, found.says
+end
+
 local function becomes(at, e)
   local shared, indent = write.put(at.plan, at[2], e)
   local found = bounded.of(at.fn, at.side)
-  local asks = found.answer == false and ("grid.%s%%%d "):format(at.side, at[2]) or found.asks
+  local asks = in_step.of(at.fn, at.side).asks
+    .. (found.answer == false and ("grid.%s%%%d "):format(at.side, at[2]) or found.asks)
   return ("a block does what %d neighbours along %s did, and what they have in common once"):format(
     at[2], at.side), { indent = indent, bounded = bounded.sides(at.fn),
     launch = ("%sgrid.%s/%d%s"):format(asks, at.side, at[2], shared) }
@@ -57,6 +64,7 @@ return { name = "merge", where = "sides", first = true, times = true, counts = 2
     { "mergeable", function(at) return mergeable.of(at.fn, "blockIdx", at.side) end },
     { "merge_plan", function(at) return merge_plan.of(at.fn, "blocks", at.side) end,
       gives = "plan" },
+    { "in_step", in_step_at, promised = true },
     { "bounded", may_be_longer, promised = true },
   },
   becomes = becomes,

@@ -82,7 +82,8 @@ local function asked(plan, guard)
     list[#list + 1] = plan.step .. ("if (%s) %s = false;"):format(guard.leaves and text
       or "!(" .. text .. ")", guard.together)
     list[#list + 1] = "}"
-    list[#list + 1] = ("if (%s) {"):format(guard.together)
+    local vote = guard.is_voted and "if (__syncthreads_and(%s)) {" or "if (%s) {"
+    list[#list + 1] = vote:format(guard.together)
   end
   return table.concat(list, "\n" .. kernel:indent(s.first))
 end
