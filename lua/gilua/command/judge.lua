@@ -177,9 +177,13 @@ local function judge(o)
   local j = judge_of(o, problem, farm, new)
   keep_fault(o, j, problem, folder)
   local value = judgewords.value(o, problem, new, j, farm)
+  table.insert(value.pairs, { "certificate", gi.certificate.value(j.certificate) })
   gi.textfile.write(folder .. "/judge.json", gi.json.encode(value) .. "\n")
   if o.junit then gi.junit.write(o.junit, "gilua judge " .. o.new, judgewords.cases(j)) end
   say_lines(o, judgewords.verdict(o, problem, new, j, farm))
+  if j.certificate then
+    answer.say(o, "It is %s", (gi.certificate.sentence(j.certificate):gsub("the winner", o.new)))
+  end
   local status = status_of(j)
   return value, status, status and judgewords.sentence(o, new, j)
 end

@@ -43,13 +43,14 @@ end
 
 -- Genes below the source name places of PTX as it is compiled usually.
 local function is_of_source(problem, text)
+  if type(text) == "table" then return true end -- another file's kernel
   local _, below, of_llvm = genome.parts(text)
   return not problem.is_ptx and below == "" and of_llvm == "" and not text:find "compiler=llvm"
 end
 
 --- The cases that a certificate is tried on: the small one, others of its sizes, no special data.
 ---@param problem gilua.problem
----@param text string genome
+---@param text string|Counterpart genome, or another file's kernel
 ---@param seed integer
 ---@param budget? integer
 ---@return { data: string, spec: table }[]
@@ -57,7 +58,8 @@ function M.cases(problem, text, seed, budget)
   local list = { { data = "the small case", spec = problem.checked_case } }
   if not problem.definition.kernel_table then return list end
   for _, case in ipairs(otherdata.cases(problem, text, { seed = seed, budget = budget })) do
-    if not case.spec.family then list[#list + 1] = case end
+    local is_avoided = type(text) == "table" and text:avoids(case.spec)
+    if not case.spec.family and not is_avoided then list[#list + 1] = case end
   end
   return list
 end
@@ -113,8 +115,8 @@ local function other_kernel(o, fast)
 end
 
 --- Certifies a genome, or another problem's kernel, equal to the unmodified kernel of a problem.
----@param o { problem: gilua.problem, genome?: string, other?: gilua.problem, cases?: table[],
----  seed?: integer, jobs?: integer } other: with the same arguments; its genome is meant then
+---@param o { problem: gilua.problem, genome?: string|Counterpart, other?: gilua.problem,
+---  cases?: table[], seed?: integer, jobs?: integer } other: with the same arguments; its genome is meant then
 ---@return Certificate
 function M.of(o)
   o = settings.fill("gilua.certificate.of", o, { genome = "", seed = 1 },
@@ -133,6 +135,7 @@ function M.of(o)
     base.instructions and base.instructions * MOST_TIMES)
   local specs = {}
   for i, case in ipairs(cases) do specs[i] = case.spec end
+  if type(text) == "table" then text:reach(specs) end
   local list, no = farm:certify(text, specs, { seed = o.seed, kernel = kernel })
   return list and together(cases, list) or refused(no)
 end

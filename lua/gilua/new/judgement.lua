@@ -6,6 +6,7 @@
 -- second time (gilua.otherdata); and on full-sized data that nobody saw. It is faster where it took
 -- less time there, each launch beside one of the problem's kernel.
 
+local certificate = require "gilua.new.certificate"
 local fitness = require "gilua.search.fitness"
 local limit = require "gilua.study.limit"
 local otherdata = require "gilua.new.otherdata"
@@ -37,6 +38,7 @@ local DRAM_BYTES = require("gilua.base.gpu.h200").dram_bytes_per_clock
 ---@field no_limit? string why there is none
 ---@field impossible? string a time that memory does not allow
 ---@field promises string[]
+---@field certificate? Certificate
 
 --------------------------------------------------------------------------------------------------
 -- Full-sized data
@@ -255,6 +257,8 @@ function M.of(problem, farm, new, o)
   end
   settle(j, farm, new, o)
   j.promises = j.right and promises_of(j, problem, farm, new) or {}
+  j.certificate = j.right and certificate.of { problem = problem, genome = new, seed = o.seed,
+    jobs = farm.jobs } or nil
   return j
 end
 

@@ -176,7 +176,6 @@ function M.verdict(o, problem, new, j, farm)
   local function add(list) table.move(list, 1, #list, #lines + 1, lines) end
   if j.right then
     lines[2] = right_line(problem, j)
-    lines[3] = j.certificate
   else
     add(fault_lines_of(o, j))
     if (o.guesses or 0) > 0 then
