@@ -116,7 +116,8 @@ end
 
 --- Certifies a genome, or another problem's kernel, equal to the unmodified kernel of a problem.
 ---@param o { problem: gilua.problem, genome?: string|Counterpart, other?: gilua.problem,
----  cases?: table[], seed?: integer, jobs?: integer } other: with the same arguments; its genome is meant then
+---  cases?: table[], seed?: integer, jobs?: integer } other: with the same arguments; its genome is
+---  meant then
 ---@return Certificate
 function M.of(o)
   o = settings.fill("gilua.certificate.of", o, { genome = "", seed = 1 },
