@@ -39,7 +39,7 @@ class Source:
         self.text = open(path, encoding="utf-8").read()
         named = re.match(r"// ([a-z]+): ", self.text)
         self.kind = KIND_OF.get(self.file) or (named and named[1]) or "other"
-        self.has_argument = "argv[1]" in self.text
+        self.has_argument = re.search(r"\barg(v?)\[1\]", self.text) is not None
         lines = self.text.split("\n")
         self.marks = [i + 1 for i, line in enumerate(lines) if re.search(r"// told: \w|// BUG$", line)]
         self.cases = max(1, len(self.marks))
