@@ -45,7 +45,6 @@
 #include "compile/log.h"
 #include "compile/shared.h"
 #include "compile/split.h"
-#include "compile/values.h"
 
 enum { MAX_ROUNDS = 2 }; /* failed calls with somebody to blame before a batch is halved */
 
@@ -680,9 +679,8 @@ static bool is_kept(const Batch *b, Unit *u) {
     return kept;
 }
 
-static bool batch_as_it_is(Compiler *c, const CompileUnit *units, int n,
-                           const CompileOptions *options, CompileResult *out,
-                           CompileImages *images, gi_err *err) {
+bool compile_batch(Compiler *c, const CompileUnit *units, int n, const CompileOptions *options,
+                   CompileResult *out, CompileImages *images, gi_err *err) {
     bool machine_code = strncmp(options->target, "sm_", 3) == 0;
     if (machine_code != (images != NULL))
         return gi_fail(err, "usage", "a batch compiled to '%s' %s", options->target,
@@ -714,45 +712,6 @@ static bool batch_as_it_is(Compiler *c, const CompileUnit *units, int n,
     free(left);
     free(group);
     free(results);
-    return done;
-}
-
-/* Writes the values into each unit's PTX; a unit that they do not fit is compiled as it is. */
-static bool give_values(Compiler *c, const CompileUnit *units, int n, const CompileOptions *options,
-                        const Values *values, CompileResult *out, gi_err *err) {
-    for (int i = 0; i < n; i++) {
-        CompileResult whole;
-        if (values[i].n == 0 || !out[i].ok || values_give(&values[i], &out[i].code)) continue;
-        if (!batch_as_it_is(c, &units[i], 1, options, &whole, NULL, err)) return false;
-        compile_result_free(&out[i]);
-        out[i] = whole;
-    }
-    return true;
-}
-
-bool compile_batch(Compiler *c, const CompileUnit *units, int n, const CompileOptions *options,
-                   CompileResult *out, CompileImages *images, gi_err *err) {
-    if (images) return batch_as_it_is(c, units, n, options, out, images, err);
-    Values *values = gi_alloc((size_t)n * sizeof *values);
-    CompileUnit *rest = gi_alloc((size_t)n * sizeof *rest);
-    char **texts = gi_alloc((size_t)n * sizeof *texts);
-    for (int i = 0; i < n; i++) {
-        rest[i] = units[i];
-        texts[i] = values_take(units[i].source, units[i].len, &values[i]);
-        if (texts[i]) rest[i].source = texts[i], rest[i].len = strlen(texts[i]);
-    }
-    bool done = batch_as_it_is(c, rest, n, options, out, NULL, err);
-    if (done && !give_values(c, units, n, options, values, out, err)) {
-        for (int i = 0; i < n; i++) compile_result_free(&out[i]);
-        done = false;
-    }
-    for (int i = 0; i < n; i++) {
-        free(texts[i]);
-        values_free(&values[i]);
-    }
-    free(values);
-    free(rest);
-    free(texts);
     return done;
 }
 

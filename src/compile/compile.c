@@ -12,7 +12,6 @@
 #include "compile/log.h"
 #include "compile/overloads.h"
 #include "compile/reach.h"
-#include "compile/values.h"
 
 struct Compiler {
     Library nvrtc;
@@ -460,8 +459,8 @@ static bool stays(const void *context, const char *name) {
     return false;
 }
 
-static bool one_as_it_is(Compiler *c, const char *source, size_t len, const char *name,
-                         const CompileOptions *options, CompileResult *out, gi_err *err) {
+bool compile_one(Compiler *c, const char *source, size_t len, const char *name,
+                 const CompileOptions *options, CompileResult *out, gi_err *err) {
     KeptKey key;
     const char *headers = NULL;
     const Folders folders = {options, compile_includes(c), c->standing};
@@ -475,20 +474,5 @@ static bool one_as_it_is(Compiler *c, const char *source, size_t len, const char
     }
     const bool done = compile_behind(c, source, len, name, options, headers, out, err);
     if (done) compile_keep(c, &key, out);
-    return done;
-}
-
-bool compile_one(Compiler *c, const char *source, size_t len, const char *name,
-                 const CompileOptions *options, CompileResult *out, gi_err *err) {
-    Values values;
-    char *rest = to_ptx(options) ? values_take(source, len, &values) : NULL;
-    if (rest == NULL) return one_as_it_is(c, source, len, name, options, out, err);
-    bool done = one_as_it_is(c, rest, strlen(rest), name, options, out, err);
-    if (done && out->ok && !values_give(&values, &out->code)) {
-        compile_result_free(out);
-        done = one_as_it_is(c, source, len, name, options, out, err);
-    }
-    free(rest);
-    values_free(&values);
     return done;
 }

@@ -1,1 +1,0 @@
-#define SCALE 5.0f

@@ -1,1 +1,0 @@
-#error the current folder
