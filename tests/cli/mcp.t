@@ -57,7 +57,7 @@ answer 8
 like "one of another type" "'new' must be of the type string" "$out"
 call 9 judge '{"old":"nothing.cu","new":"b.cu"}'
 answer 9
-like "a command that fails is an answer" 'there is no nothing.cu.*exit status 2.*"isError": true' "$out"
+like "a command that fails is an answer" 'there is no nothing.cu.*exit status 2" } ], "isError": true' "$out"
 call 10 new '{"file":"--help"}'
 answer 10
 like "what looks like an option is a file" '"isError": true' "$out"

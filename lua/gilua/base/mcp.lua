@@ -266,9 +266,12 @@ function Server:turn()
     if found then
       self:tell_progress(one)
       self:forget(id)
-      self:answer(id, object { { "content", json.array { object { { "type", "text" },
-        { "text", found.text } } } }, { "structuredContent", found.structured },
-        { "isError", found.is_error } })
+      local result = { { "content", json.array { object { { "type", "text" },
+        { "text", found.text } } } } }
+      -- It is an object or not there.
+      if found.structured then result[2] = { "structuredContent", found.structured } end
+      result[#result + 1] = { "isError", found.is_error }
+      self:answer(id, object(result))
     end
     is_busy = is_busy or not found
   end
