@@ -20,21 +20,13 @@ local function open_values(host, text, body, value, found)
   return found
 end
 
--- A number with other values for names.
-local function with(host, values, compute)
-  local known = host.known
-  host.known = setmetatable({}, { __index = values })
-  local n = compute()
-  host.known = known
-  return n
-end
-
 -- Is an array longer than any memory, where names have these values? Not where that is not known.
 local function is_too_long(host, way, name, values)
   local a = host:allocation(name)
   local all = a and open_values(host, a.text, way.launch.body, 1, setmetatable({}, {
     __index = values }))
-  local bytes = all and with(host, all, function() return host:allocation(name).bytes end)
+  local bytes = all
+    and launchsize.under(host, all, function() return host:allocation(name).bytes end)
   return bytes ~= nil and bytes > MOST_BYTES
 end
 
@@ -72,7 +64,8 @@ function M.of(host, t, way, side)
   local names = text and open_values(host, text, way.launch.body, 1, {}) or {}
   local name = next(names)
   local most = name and not next(names, name) and most_of(host, t, way, name)
-  local n = most and with(host, { [name] = most }, function() return host:value(text) end)
+  local n = most
+    and launchsize.under(host, { [name] = most }, function() return host:value(text) end)
   return n and n > 0 and math.ceil(n) or nil
 end
 

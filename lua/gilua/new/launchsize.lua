@@ -89,8 +89,11 @@ local function dimensions(host, text)
   return xyz
 end
 
--- With other values of names.
-local function under(host, given, compute)
+--- Returns what `compute` does, with other values of names.
+---@param host table
+---@param given table<string, any> values by name
+---@param compute fun(): any
+function M.under(host, given, compute)
   local known = host.known
   host.known = setmetatable({}, { __index = given })
   local value = compute()
@@ -115,7 +118,7 @@ local function is_made(host, text, depth)
   if not next(inner) then return false end
   local given = {}
   for name in pairs(inner) do given[name] = 1000 end
-  return under(host, given, function() return dimensions(host, text) end) ~= nil
+  return M.under(host, given, function() return dimensions(host, text) end) ~= nil
 end
 
 -- Adds what a name is made of, down to names that nothing else says; itself where that is nothing.
@@ -204,7 +207,7 @@ local function shapes(was, state, k)
   local now, list = state.cone.sites[k].launch, {}
   for _, given in ipairs(was.values) do
     local function shape(host, launch)
-      return under(host, given, function()
+      return M.under(host, given, function()
         return { grid = dimensions(host, launch.grid), block = dimensions(host, launch.block) }
       end)
     end
