@@ -30,9 +30,11 @@ local M = {}
 ---@field parts integer? evolutions that the run's command has begun
 ---@field changed string? in what its world is another than that of the run before it
 ---@field was_stopped boolean? an evolution of the run was
+---@field closed boolean?
 local Folder = {}
 Folder.__index = Folder
 Folder.__close = function(self) self:close() end
+Folder.__gc = Folder.__close -- an interrupt that comes before the caller has the folder
 
 local LOCK = "/.lock"
 
@@ -57,14 +59,17 @@ local function make(dir, advice)
   if not made then refuse(dir, why, advice) end
 end
 
--- mkdir tells whether it is new: another run may want the same name now.
-local function fresh(usual)
+-- Makes the first folder of the usual name that is free. mkdir tells whether it is new: another run
+-- may want the same name now.
+local function make_fresh(folder, usual)
   local parent = usual:match "^(.*)/[^/]+$"
   if parent then make(parent) end
   for n = 1, math.huge do
     local dir = n == 1 and usual or ("%s-%d"):format(usual, n)
+    folder.dir, folder.is_new = dir, not lfs.symlinkattributes(dir)
     local made, why = lfs.mkdir(dir)
-    if made then return dir end
+    if made then return end
+    folder.is_new = false
     if not lfs.symlinkattributes(dir) then refuse(dir, why) end
   end
 end
@@ -132,11 +137,16 @@ end
 function M.open(given, usual, advice)
   local again = resumed(given, usual)
   given, advice = again or given, again and "" or advice
-  local is_new = not given or not lfs.symlinkattributes(given)
-  if given then make(given, advice) end
-  local dir = given and (given:gsub("(.)/+$", "%1")) or fresh(usual)
-  return setmetatable({ dir = dir, fresh = not given, is_new = is_new, begun = false,
-    written = {}, resumed = again ~= nil, lock = locked(dir, advice) }, Folder)
+  local folder = setmetatable({ fresh = not given, is_new = false, begun = false, written = {},
+    resumed = again ~= nil }, Folder)
+  if given then
+    folder.dir, folder.is_new = given:gsub("(.)/+$", "%1"), not lfs.symlinkattributes(given)
+    make(given, advice)
+  else
+    make_fresh(folder, usual)
+  end
+  folder.lock = locked(folder.dir, advice)
+  return folder
 end
 
 -- The first name of its kind that is free.
@@ -221,8 +231,9 @@ end
 --- The run has ended. A new folder in which nothing was written goes again; so does its archive,
 --- where no run that was to begin in it has (gilua.history).
 function Folder:close()
+  if self.closed then return end
   if self.archive then self.archive:close() end
-  self.lock:close()
+  if self.lock then self.lock:close() end
   if not self.is_new or self.begun then return end
   for _, ending in ipairs(self.opens_archive and not self.run and ARCHIVE_FILES or {}) do
     os.remove(("%s/%s%s"):format(self.dir, results.ARCHIVE, ending))
