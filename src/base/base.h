@@ -97,6 +97,10 @@ int gi_cores_of_group(const char *cgroup, const char *root);
 ** of what its control group allows where that is less. SIZE_MAX: that is not known. */
 size_t gi_memory(void);
 
+/* Bytes of memory that the machine has, or its control group allows, used or not. SIZE_MAX: that is
+** not known. */
+size_t gi_memory_size(void);
+
 /* Of control groups of version 2 alone, as gi_cores_of_group; SIZE_MAX: nothing limits it. */
 size_t gi_memory_of_group(const char *cgroup, const char *root);
 

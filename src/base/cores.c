@@ -45,9 +45,13 @@ static size_t number_of(const char *folder, const char *file, const char *name) 
     return found ? (size_t)n : SIZE_MAX;
 }
 
+static size_t most_of(const char *folder) {
+    return number_of(folder, "memory.max", "");
+}
+
 /* What files hold that can be read again counts as free. */
 static size_t free_of(const char *folder) {
-    const size_t most = number_of(folder, "memory.max", ""),
+    const size_t most = most_of(folder),
                  used = number_of(folder, "memory.current", "");
     if (most == SIZE_MAX || used == SIZE_MAX) return SIZE_MAX;
     const size_t files = number_of(folder, "memory.stat", "inactive_file "),
@@ -98,9 +102,18 @@ size_t gi_memory_of_group(const char *cgroup, const char *root) {
     return least_of(cgroup, root, free_of);
 }
 
-size_t gi_memory(void) {
-    const size_t kib = number_of("/proc", "meminfo", "MemAvailable:"),
+/* The least of what the machine says in /proc/meminfo and what its control groups say. */
+static size_t memory(const char *name, size_t of(const char *folder)) {
+    const size_t kib = number_of("/proc", "meminfo", name),
                  all = kib == SIZE_MAX ? SIZE_MAX : kib << 10,
-                 ours = gi_memory_of_group("/proc/self/cgroup", "/sys/fs/cgroup");
+                 ours = least_of("/proc/self/cgroup", "/sys/fs/cgroup", of);
     return ours < all ? ours : all;
+}
+
+size_t gi_memory(void) {
+    return memory("MemAvailable:", free_of);
+}
+
+size_t gi_memory_size(void) {
+    return memory("MemTotal:", most_of);
 }

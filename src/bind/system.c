@@ -97,6 +97,13 @@ static int cores(lua_State *L) {
     return 1;
 }
 
+static int memory(lua_State *L) {
+    const size_t bytes = gi_memory_size();
+    if (bytes == SIZE_MAX) lua_pushnil(L);
+    else lua_pushinteger(L, (lua_Integer)bytes);
+    return 1;
+}
+
 static int program(lua_State *L) {
     char path[4096];
     ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
@@ -208,6 +215,8 @@ void bind_system(lua_State *L) {
         {"cores", cores, "core.system.cores() -> integer",
          "Processors that this program may use: those it is bound to (taskset, Slurm), and no more "
          "than its control group has the time of (docker --cpus)."},
+        {"memory", memory, "core.system.memory() -> integer or nil",
+         "Bytes of memory that the machine has, or that its control group allows."},
         {"program", program, "core.system.program() -> path or nil, message, code",
          "The path of the running program."},
         {"hash", hash, "core.system.hash(string) -> string",

@@ -308,6 +308,7 @@ typedef struct EmuKernelInfo {
     size_t shared_bytes;       /* static */
     size_t local_bytes;        /* stack a thread, without calls' recursion */
     int max_threads;           /* from __launch_bounds__, or 0 */
+    int target;                /* compute capability that its PTX is for: 80 */
     size_t param_bytes;
     int n_params; /* as many as fit in 32764 bytes, 4352 before PTX 8.1 */
     const uint32_t *param_size, *param_offset; /* bytes; the module's, while it is loaded */
@@ -328,6 +329,8 @@ typedef struct EmuOrder {
 EmuOrder emu_kernel_order(const EmuModule *m, const char *kernel);
 /* May it tell the host something while it runs: stores that are volatile or of system scope? */
 bool emu_kernel_talks(const EmuModule *m, const char *kernel);
+/* May it read %globaltimer, so that equal launches do not do the same? */
+bool emu_kernel_reads_time(const EmuModule *m, const char *kernel);
 /* Names of the entries of a module, in order; NULL past the end. */
 const char *emu_kernel_name(const EmuModule *m, int index);
 
@@ -402,6 +405,7 @@ typedef struct EmuLaunch {
                                   EMU_RACES_GLOBAL */
     bool cooperative;          /* all blocks run at a time and may wait for each other (grid.sync):
                                   more than fit on the GPU are refused */
+    double begun_ns;           /* what %globaltimer says when it begins */
     bool backwards;            /* blocks begin in the order of their index from the last to the
                                   first, and so run the warps of each, and the lanes that meet at
                                   one place: on a GPU any order is possible */

@@ -329,6 +329,7 @@ bool emu_kernel_info(const EmuModule *m, const char *kernel, EmuKernelInfo *out,
     *out = (EmuKernelInfo){.registers = code->registers,
                            .shared_bytes = code->shared_bytes,
                            .local_bytes = code->local_bytes,
+                           .target = atoi(m->ptx->target + strcspn(m->ptx->target, "0123456789")),
                            .param_bytes = module_param_bytes(code),
                            .n_params = f->n_params,
                            .param_size = code->formal_size,
@@ -381,15 +382,30 @@ static bool is_for_host(const PtxInstr *in) {
            (ptx_is(in, "membar fence") && ptx_has_mod(in, "sys"));
 }
 
-bool emu_kernel_talks(const EmuModule *m, const char *kernel) {
+static bool reads_time(const PtxInstr *in) {
+    for (int i = 0; i < in->n_args; i++)
+        if (in->args[i].symbol && strncmp(in->args[i].symbol, "%globaltimer", 12) == 0) return true;
+    return false;
+}
+
+/* Is there such an instruction in the kernel, or in a function, which it may call? */
+static bool may_run(const EmuModule *m, const char *kernel, bool is_such(const PtxInstr *in)) {
     const Code *code = module_entry(m, kernel, NULL);
     for (int i = 0; i < m->n_code; i++) {
         const PtxFunc *f = m->code[i].func;
-        bool may_run = f && f->has_body && (!f->is_entry || (code && f == code->func));
-        for (int k = 0; may_run && k < f->n_code; k++)
-            if (is_for_host(&f->code[k])) return true;
+        bool is_part = f && f->has_body && (!f->is_entry || (code && f == code->func));
+        for (int k = 0; is_part && k < f->n_code; k++)
+            if (is_such(&f->code[k])) return true;
     }
     return false;
+}
+
+bool emu_kernel_talks(const EmuModule *m, const char *kernel) {
+    return may_run(m, kernel, is_for_host);
+}
+
+bool emu_kernel_reads_time(const EmuModule *m, const char *kernel) {
+    return may_run(m, kernel, reads_time);
 }
 
 const char *emu_kernel_name(const EmuModule *m, int index) {

@@ -313,7 +313,7 @@ static CudaError get_attribute(int *out, int id, Kernel *handle) {
                           0,
                           (int)k->info.local_bytes,
                           id == REGISTERS ? kernel_registers(k) : 0,
-                          COMPUTE,
+                          k->info.target,
                           COMPUTE,
                           0,
                           k->max_dynamic_shared,

@@ -138,6 +138,7 @@ static bool run(const OpLaunch *l, EmuResult *r, CudaError *refusal) {
                      .check_races = c->races,
                      .threads = c->threads,
                      .cooperative = l->cooperative,
+                     .begun_ns = report->device_ns,
                      .print = keep_print};
     contents_settle_all();
     patience_begin(l);
@@ -171,11 +172,11 @@ static bool is_known(const OpLaunch *l, Habit *h, Figures *f) {
     return true;
 }
 
-/* It did nothing but compute: it printed nothing, found nothing, launched nothing, and left the
-** heap as it was. */
-static bool is_plain(const EmuResult *r, uint64_t heap) {
+/* Returns whether a launch did nothing but compute: it printed, found and launched nothing, asked
+** for no time, and left the heap as it was. */
+static bool is_plain(const Kernel *k, const EmuResult *r, uint64_t heap) {
     return r->faults.n + r->warnings.n == 0 && printed.len == 0 && r->nested == 0 &&
-           heap == emu_heap_moves(runtime.emu);
+           heap == emu_heap_moves(runtime.emu) && !emu_kernel_reads_time(k->module->emu, k->name);
 }
 
 CudaError launch_run(const OpLaunch *l, double *ns) {
@@ -191,7 +192,7 @@ CudaError launch_run(const OpLaunch *l, double *ns) {
         if (!run(l, &r, &refusal)) return refusal;
         f = figures_of(&r);
         if (r.nested) memory_changed(); /* what they reached is not known */
-        if (h) memo_after(h, &f, is_plain(&r, heap));
+        if (h) memo_after(h, &f, is_plain(l->kernel, &r, heap));
         else memo_unknown();
         profile(l, &f)->seconds += cpu_seconds() - began;
         tell(&r);
@@ -389,7 +390,7 @@ static CudaError kernel_attributes(CudaFuncAttributes *out, size_t size, const v
                             .local_bytes = k->info.local_bytes,
                             .max_threads = kernel_most_threads(k),
                             .registers = kernel_registers(k),
-                            .ptx_version = 90,
+                            .ptx_version = k->info.target,
                             .binary_version = 90,
                             .max_dynamic_shared = k->max_dynamic_shared,
                             .carveout = k->carveout};

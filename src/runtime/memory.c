@@ -64,7 +64,12 @@ CudaError memory_device(size_t size, const char *made_by, uint64_t *address) {
     EmuAllocation a;
     *address = 0;
     if (size == 0) return cudaSuccess;
-    if ((double)(used + size) > runtime.config.model.memory_bytes) return cudaErrorMemoryAllocation;
+    if ((double)(used + size) > runtime.config.model.memory_bytes)
+        return failed(cudaErrorMemoryAllocation,
+                      "%zu bytes, and %.0f of the virtual GPU's %.0f are free; `gilua run --memory` "
+                      "says how many it has",
+                      size, runtime.config.model.memory_bytes - (double)used,
+                      runtime.config.model.memory_bytes);
     *address = emu_alloc(runtime.emu, size, label(made_by, name), NULL);
     if (*address == 0 || !emu_find(runtime.emu, *address, &a)) return cudaErrorMemoryAllocation;
     add(&(Region){.address = *address,
@@ -73,6 +78,13 @@ CudaError memory_device(size_t size, const char *made_by, uint64_t *address) {
     if (runtime.config.uninitialised) emu_unwritten(runtime.emu, *address);
     count_made(size);
     return cudaSuccess;
+}
+
+/* Managed memory may be more than the GPU has, but no more than the machine. */
+static bool machine_has(size_t size) {
+    static size_t all;
+    if (all == 0) all = gi_memory_size();
+    return used <= all && size <= all - used;
 }
 
 static size_t pages(size_t size) {
@@ -106,6 +118,7 @@ CudaError memory_shared(size_t size, RegionKind kind, unsigned flags, const char
     char name[LABEL];
     *out = NULL;
     if (size == 0) return kind == REGION_MANAGED ? cudaErrorInvalidValue : cudaSuccess;
+    if (!machine_has(size)) return cudaErrorMemoryAllocation;
     *out = both_sides(size, kind, flags, label(made_by, name));
     if (*out == NULL) return cudaErrorMemoryAllocation;
     count_made(size);

@@ -63,6 +63,7 @@ static void memory(void) {
     ok(gi_memory_of_group("not there", "groups") == SIZE_MAX, "what is not there is no limit");
     const size_t all = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
     ok(gi_memory() > 0 && gi_memory() <= all, "some of the machine's memory is free");
+    ok(gi_memory() <= gi_memory_size() && gi_memory_size() <= all, "and no more than it has");
 }
 
 static void bound(void) {

@@ -134,6 +134,22 @@ right driver 0 -L"$(dirname "$(command -v nvcc)")/../lib64/stubs" -lcuda
 runs "a wait for what comes later" 4 --quiet -- ./driver wait
 like "is told" "cuStreamWaitValue32 waits for a value that is not there yet .7 is." "$(cat err)"
 
+# What a program asks of the card: it is built for compute_80, and runs on a card with 64 MiB.
+env -u LD_PRELOAD nvcc -std=c++14 -cudart shared -gencode arch=compute_80,code=compute_80 -o card \
+  "$TOP/tests/programs/card.cu" >card.log 2>&1
+ok $? "card.cu builds" "$(cat card.log)"
+runs "a card with little memory" 0 --quiet --memory 64M -- ./card
+is "what the card says" "attributes: 80 90
+memory: 64 of 64 MiB
+64 MiB: cudaSuccess, 1 more byte: cudaErrorMemoryAllocation
+more than any machine has: cudaErrorMemoryAllocation
+time goes on: yes" "$(cat out)"
+runs "a card on this machine" 0 --quiet -- ./card most
+machine=$(awk '/MemTotal/ { printf "%d", $2 / 1024 / 4 * 3 + 1 }' /proc/meminfo)
+[ "$(sed 's/.* of \([0-9]*\) MiB/\1/' out)" -le "$machine" ]
+ok $? "it has at most three quarters of the machine's memory" "$(cat out), the machine $machine"
+misused "a size that is none" "must be a size" "$GILUA" run --memory lots -- ./card
+
 # Errors that a program does not look at: one finding for each marked line, and for no other.
 build unread -g
 runs "calls that fail and nobody looks" 1 --quiet --json unread.json -- ./unread bug

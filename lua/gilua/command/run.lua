@@ -59,6 +59,20 @@ local function check_yes(text)
   return nil, "must be yes or no"
 end
 
+local UNITS = { [""] = 1, K = 1 << 10, M = 1 << 20, G = 1 << 30, T = 1 << 40 }
+
+-- Returns the bytes that a text like 512M, 1.5G or 20GiB means; nil where it means none.
+local function bytes_of(text)
+  local number, unit = text:upper():match "^(%d+%.?%d*)([KMGT]?)I?B?$"
+  local bytes = number and tonumber(number) * UNITS[unit]
+  return bytes and bytes >= 1 and math.floor(bytes) or nil
+end
+
+local function check_bytes(text)
+  if bytes_of(text) then return true end
+  return nil, "must be a size: 512M, 1.5G, 20G"
+end
+
 local OF_RECORDINGS = {
   { name = "inject", type = "flag",
     doc = "on this machine's GPU, as the program is: it need not be rebuilt; so it is by itself "
@@ -93,6 +107,9 @@ local function options(command)
     { name = "worst", type = "flag", doc = "approximate functions (__sinf, __fdividef …) "
       .. "give the worst value that the PTX ISA allows" },
     { name = "gpu", default = "h200", doc = "which GPU it is" },
+    { name = "memory", type = "string", check = check_bytes,
+      doc = "how much memory the GPU has (20G); not named: its own, but at most three quarters of "
+        .. "this machine's" },
     positional = {},
     table.unpack(command == "record" and OF_RECORDINGS or {}),
   }
@@ -163,8 +180,8 @@ local function tell_closed(name, found)
     table.concat(list, ", "))))
 end
 
-local function model_of(name)
-  return programhost.model(name)
+local function model_of(name, memory)
+  return programhost.model(name, memory and bytes_of(memory))
     or ends.with(ends.STATUS.usage, "--gpu %s: no such model is known", name)
 end
 
@@ -224,7 +241,7 @@ local function refused(folder)
 end
 
 local function record_injected(o)
-  for _, name in ipairs { "check", "repeats", "threads", "json" } do
+  for _, name in ipairs { "check", "repeats", "threads", "memory", "json" } do
     if o[name] then
       ends.with(ends.STATUS.usage, "--%s is of the virtual GPU, and %s is recorded on this "
         .. "machine's GPU, where nothing of it is checked", name, o.program[1])
@@ -254,7 +271,7 @@ end
 --------------------------------------------------------------------------------------------------
 
 local function run(o)
-  local found, model = check_program(o.program[1]), model_of(o.gpu)
+  local found, model = check_program(o.program[1]), model_of(o.gpu, o.memory)
   local folder <close> = tempfolder.new()
   programhost.write_config(folder.path, o, model)
   local status, signal = core.system.run { argv = o.program,

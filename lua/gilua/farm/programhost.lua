@@ -24,12 +24,23 @@ local function library_folder(library)
   fail("the library %s is neither in %s nor in %s: `make` builds it", library, places[1], places[2])
 end
 
---- The model of a GPU by its name; nil where none is known.
+-- Returns how much of a GPU's memory a program may have on this machine, which may have less.
+local function memory_of(gpu)
+  local machine = core.system.memory()
+  return machine and math.min(gpu.memory_bytes, machine // 4 * 3) or gpu.memory_bytes
+end
+
+--- Returns the model of a GPU by its name; nil where none is known.
 ---@param name string
+---@param memory? integer bytes that it has; else its own, or three quarters of this machine's
 ---@return table?
-function M.model(name)
-  local found, model = attempt(require, "gilua.base.gpu." .. name)
-  return found and model or nil
+function M.model(name, memory)
+  local found, gpu = attempt(require, "gilua.base.gpu." .. name)
+  if not found then return nil end
+  local model = {}
+  for field, value in pairs(gpu) do model[field] = value end
+  model.memory_bytes = memory or memory_of(gpu)
+  return model
 end
 
 --- The CUDA library that a program loads, and its version.
