@@ -2,6 +2,10 @@
 ** name, and returns CUDA_ERROR_NOT_SUPPORTED, which has the run-time library's number. */
 #include "runtime/driver.h"
 
+#include <dlfcn.h>
+
+#include "runtime/report.h"
+
 #define MISSING(F)                                                                                \
     F(cuArray3DCreate) F(cuArray3DGetDescriptor) F(cuArray3DGetDescriptor_v2) F(cuArrayCreate)    \
     F(cuArrayGetDescriptor) F(cuArrayGetDescriptor_v2) F(cuArrayGetMemoryRequirements)            \
@@ -28,7 +32,7 @@
     F(cuEventRecordWithFlags_ptsz) F(cuEventRecord_ptsz) F(cuExternalMemoryGetMappedBuffer)       \
     F(cuExternalMemoryGetMappedMipmappedArray) F(cuFlushGPUDirectRDMAWrites) F(cuFuncGetModule)   \
     F(cuFuncGetName) F(cuFuncGetParamInfo) F(cuFuncIsLoaded) F(cuFuncLoad) F(cuFuncSetBlockShape) \
-    F(cuFuncSetSharedMemConfig) F(cuFuncSetSharedSize) F(cuGetExportTable)                        \
+    F(cuFuncSetSharedMemConfig) F(cuFuncSetSharedSize)                                            \
     F(cuGraphAddBatchMemOpNode) F(cuGraphAddChildGraphNode) F(cuGraphAddDependencies)             \
     F(cuGraphAddDependencies_v2) F(cuGraphAddEmptyNode) F(cuGraphAddEventRecordNode)              \
     F(cuGraphAddEventWaitNode) F(cuGraphAddExternalSemaphoresSignalNode)                          \
@@ -178,3 +182,12 @@ static CudaError missing(const char *name, bool *told) {
         return DRIVE(missing(#name, &told)); \
     }
 MISSING(F)
+
+/* The driver's private tables: NVIDIA's libraries ask for them before they launch machine code. */
+DRIVER(cuGetExportTable, const void **table, const void *id) {
+    (void)table, (void)id;
+    const void *caller = __builtin_return_address(0);
+    Dl_info asks;
+    if (!runtime.is_assembling && dladdr(caller, &asks)) report_closed(asks.dli_fname);
+    return DRIVE(cudaErrorNotSupported);
+}

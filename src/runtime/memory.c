@@ -66,8 +66,8 @@ CudaError memory_device(size_t size, const char *made_by, uint64_t *address) {
     if (size == 0) return cudaSuccess;
     if ((double)(used + size) > runtime.config.model.memory_bytes)
         return failed(cudaErrorMemoryAllocation,
-                      "%zu bytes, and %.0f of the virtual GPU's %.0f are free; `gilua run --memory` "
-                      "says how many it has",
+                      "%zu bytes, and %.0f of the virtual GPU's %.0f are free; `gilua run "
+                      "--memory` says how many it has",
                       size, runtime.config.model.memory_bytes - (double)used,
                       runtime.config.model.memory_bytes);
     *address = emu_alloc(runtime.emu, size, label(made_by, name), NULL);

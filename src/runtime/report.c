@@ -42,6 +42,11 @@ void report_refusal(const char *fmt, va_list args) {
     vsnprintf(report->refusal, sizeof report->refusal, fmt, args);
 }
 
+void report_closed(const char *path) {
+    const char *name = strrchr(path, '/');
+    snprintf(report->closed, sizeof report->closed, "%s", name ? name + 1 : path);
+}
+
 /* Is it reported already? An instruction of a kernel is reported once, and a text of the host. */
 static bool is_same(const ReportFinding *f, const ReportFinding *g) {
     if (strcmp(f->kind, g->kind) != 0 || strcmp(f->kernel, g->kernel) != 0) return false;

@@ -211,7 +211,12 @@ local function end_of(status, signal, all)
   if signal then
     io.stderr:write(("gilua: the program was ended by signal %d\n"):format(signal))
   end
+  if all.closed then
+    printable.complain(("%s found no GPU: its kernels are machine code, which the virtual GPU "
+      .. "cannot run; results that the program computed with it are missing"):format(all.closed))
+  end
   if all.refusal or status ~= 0 then return status end
+  if all.closed then return ends.STATUS.cannot_run end
   return programrun.counts(all) > 0 and ends.STATUS.world or nil
 end
 
