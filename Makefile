@@ -74,7 +74,9 @@ sources    := $(wildcard src/*/*.c src/*/*/*.c)
 objects    := $(sources:src/%.c=$O/obj/%.o)
 runtime    := $(filter $O/obj/runtime/%,$(objects))
 inject     := $(filter $O/obj/inject/%,$(objects))
-library    := $(filter-out $O/obj/host/main.o $O/obj/host/precompile.o $(runtime) $(inject),$(objects))
+standin    := $(filter $O/obj/standin/%,$(objects))
+standins   := lib/libcublas.so.13 lib/libcublas.so.12
+library    := $(filter-out $O/obj/host/main.o $O/obj/host/precompile.o $(runtime) $(inject) $(standin),$(objects))
 modules    := $(sort $(shell find lua/gilua -name '*.lua'))
 references := $(patsubst %.c,%.so,$(wildcard kernels/*/reference.c))
 c_tests    := $(patsubst tests/c/%.c,$O/tests/%,$(filter-out %/fake_cuda.c %/fake_cupti.c %/fake_nvml.c,$(wildcard tests/c/*.c)))
@@ -94,7 +96,7 @@ slowest    := $(addprefix tests/,cli/own.t cli/docs.t cli/workloads.t cli/result
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
-all: gilua lib/libcudart.so.13 lib/libgilua_inject.so $(references)
+all: gilua lib/libcudart.so.13 lib/libgilua_inject.so $(standins) $(references)
 
 # ./gilua and lib/ are the configuration built last; moved into place, so a running one is left alone.
 gilua: $O/gilua FORCE
@@ -108,6 +110,15 @@ lib/libcudart.so.13: $O/libcudart.so.13 FORCE
 lib/libgilua_inject.so: $O/libgilua_inject.so FORCE
 	$Qmkdir -p lib
 	$Qcmp -s $< $@ || { cp $< $@.new && mv -f $@.new $@; }
+
+$(standins): lib/%: $O/% FORCE
+	$Qcmp -s $< $@ || { cp $< $@.new && mv -f $@.new $@; }
+
+# Stand-ins of closed libraries, under their names; what they do is an op of libcudart.so.13.
+$(standins:lib/%=$O/%): $(standin) $O/libcudart.so.13
+	$(call say,LINK    $@)
+	$Qecho '$(@F) { global: cublas*; local: *; };' >$@.map
+	$Q$(CC) -shared $(link) -o $@ $^ $(system) -Wl,--no-undefined -Wl,-soname,$(@F) -Wl,--version-script=$@.map
 
 # What the driver loads into a program that is recorded on a GPU; the same of it.
 $O/libgilua_inject.so: src/inject/inject.map $(inject) $O/obj/runtime/fatbin.o $O/obj/runtime/map.o $O/libgilua.a

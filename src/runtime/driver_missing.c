@@ -3,6 +3,7 @@
 #include "runtime/driver.h"
 
 #include <dlfcn.h>
+#include <string.h>
 
 #include "runtime/report.h"
 
@@ -188,6 +189,11 @@ DRIVER(cuGetExportTable, const void **table, const void *id) {
     (void)table, (void)id;
     const void *caller = __builtin_return_address(0);
     Dl_info asks;
-    if (!runtime.is_assembling && dladdr(caller, &asks)) report_closed(asks.dli_fname);
+    if (!runtime.is_assembling && dladdr(caller, &asks)) {
+        const char *name = strrchr(asks.dli_fname, '/');
+        report_missing("%s found no GPU: its kernels are machine code, which the virtual GPU "
+                       "cannot run",
+                       name ? name + 1 : asks.dli_fname);
+    }
     return DRIVE(cudaErrorNotSupported);
 }

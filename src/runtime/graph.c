@@ -16,6 +16,8 @@ Op op_copy(const Op *op) {
     if (op->kind == OP_LAUNCH) {
         size_t n = op->launch.kernel->info.param_bytes + 8;
         copy.launch.params = memcpy(gi_alloc(n), op->launch.params, n);
+    } else if (op->kind == OP_WORK) {
+        copy.work.args = memcpy(gi_alloc(op->work.size), op->work.args, op->work.size);
     } else if (op->kind == OP_GRAPH) copy.graph = graph_ordered(op->graph);
     copy.is_async = true;
     return copy;
@@ -23,6 +25,7 @@ Op op_copy(const Op *op) {
 
 void op_free(Op *op) {
     if (op->kind == OP_LAUNCH) free(op->launch.params);
+    else if (op->kind == OP_WORK) free(op->work.args);
     else if (op->kind == OP_GRAPH) graph_free(op->graph);
     op->kind = OP_NOTHING;
 }

@@ -261,7 +261,8 @@ API_12(cudaGraphNodeGetDependencies, Node *node, Node **out, size_t *n) {
 static CudaError node_type(const Node *n, int *type) {
     static const int types[] = {
         [OP_COPY] = 1,  [OP_SET] = 2,    [OP_LAUNCH] = 0, [OP_HOST] = 3,    [OP_ALLOC] = 10,
-        [OP_FREE] = 11, [OP_RECORD] = 7, [OP_WAIT] = 6,   [OP_NOTHING] = 5, [OP_GRAPH] = 4};
+        [OP_FREE] = 11, [OP_RECORD] = 7, [OP_WAIT] = 6,   [OP_NOTHING] = 5, [OP_GRAPH] = 4,
+        [OP_WORK] = 0};
     if (type == NULL || graph_of_node(n) == NULL) return cudaErrorInvalidValue;
     *type = types[n->op.kind];
     return cudaSuccess;

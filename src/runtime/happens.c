@@ -199,6 +199,11 @@ static void note_side(Stream *s, const Op *op, const Side *side, size_t width, s
                  writes);
 }
 
+void happens_side(Stream *s, const Op *op, const Side *side, size_t width, size_t height,
+                  bool writes) {
+    if (runtime.config.streams) note_side(s, op, side, width, height, 1, writes);
+}
+
 static void note_kernel(Stream *s, const Op *op) {
     uint64_t address;
     unsigned reach;

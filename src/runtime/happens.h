@@ -19,6 +19,9 @@
 /* Around an op that runs on a stream. The host knows what is before a function of its own. */
 void happens_begin(Stream *s, const Op *op);
 void happens_end(Stream *s, const Op *op, CudaError e);
+/* An op that runs reads or writes rows of one side. */
+void happens_side(Stream *s, const Op *op, const Side *side, size_t width, size_t height,
+                  bool writes);
 /* Memory was allocated in a stream's order. */
 void happens_made(Stream *s, uint64_t address, size_t size);
 /* The host waits for a stream, an event (its clock), everything. */

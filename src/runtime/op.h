@@ -14,7 +14,7 @@ typedef struct Kernel Kernel;
 typedef struct Graph Graph;
 
 typedef enum OpKind { OP_COPY, OP_SET, OP_LAUNCH, OP_HOST, OP_ALLOC, OP_FREE, OP_RECORD, OP_WAIT,
-                      OP_NOTHING, OP_GRAPH } OpKind;
+                      OP_NOTHING, OP_GRAPH, OP_WORK } OpKind;
 
 /* One side of a copy: rows in memory, or in an array (offsets in bytes and rows). */
 typedef struct Side {
@@ -46,6 +46,15 @@ typedef struct OpLaunch {
     uint8_t *params; /* as the kernel lays them out; in a node, its own */
 } OpLaunch;
 
+typedef struct OpWork { /* runtime/work.h */
+    const char *name;
+    bool (*run)(const void *args);
+    void *args; /* in a node, its own */
+    size_t size;
+    double operations;
+    bool is_double;
+} OpWork;
+
 typedef struct Op {
     OpKind kind;
     bool is_async; /* the host does not wait for it */
@@ -54,6 +63,7 @@ typedef struct Op {
         OpSet set;
         OpLaunch launch;
         CudaHostNode host;
+        OpWork work;
         Event *event;
         Graph *graph;
         struct {
@@ -131,6 +141,7 @@ typedef enum Engine { ENGINE_NONE, ENGINE_KERNELS, ENGINE_TO_DEVICE, ENGINE_TO_H
 CudaError copy_run(const OpCopy *c, double *ns, Engine *engine);
 CudaError set_run(const OpSet *s, double *ns);
 CudaError launch_run(const OpLaunch *l, double *ns);
+CudaError work_run(Stream *s, const Op *op, double *ns);
 void launch_tell(const EmuFinding *f); /* of a kernel */
 /* Calls f with the memory behind every texture and surface object. */
 void texture_each(void (*f)(void *user, Texels *array, uint64_t address), void *user);

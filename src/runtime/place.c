@@ -117,17 +117,21 @@ static bool is_stand_in(const Frame *f) {
     return f->function && (strstr(f->function, "__device_stub__") || is_of_cuda(f->function));
 }
 
-static const void *base_of(void *address) {
-    Dl_info info;
-    return dladdr(address, &info) ? info.dli_fbase : NULL;
+/* Is the address in this library, or in a stand-in of another, which lies in the same folder? */
+static bool is_ours(void *address) {
+    Dl_info own, other;
+    if (!dladdr((void *)(uintptr_t)&place_of_call, &own) || !dladdr(address, &other)) return false;
+    const char *name = strrchr(own.dli_fname, '/');
+    size_t folder = name ? (size_t)(name - own.dli_fname) + 1 : 0;
+    return own.dli_fbase == other.dli_fbase ||
+           (folder && strncmp(own.dli_fname, other.dli_fname, folder) == 0);
 }
 
-/* How many frames are this library's, and a sanitizer's whose backtrace() stands before them. */
+/* How many frames are ours, and a sanitizer's whose backtrace() stands before them. */
 static int own_frames(void *const *back, int n) {
-    const void *own = base_of((void *)(uintptr_t)&place_of_call);
     int i = 0;
-    while (i < n && base_of((char *)back[i] - 1) != own) i++;
-    while (i < n && base_of((char *)back[i] - 1) == own) i++;
+    while (i < n && !is_ours((char *)back[i] - 1)) i++;
+    while (i < n && is_ours((char *)back[i] - 1)) i++;
     return i;
 }
 

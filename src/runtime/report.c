@@ -42,9 +42,11 @@ void report_refusal(const char *fmt, va_list args) {
     vsnprintf(report->refusal, sizeof report->refusal, fmt, args);
 }
 
-void report_closed(const char *path) {
-    const char *name = strrchr(path, '/');
-    snprintf(report->closed, sizeof report->closed, "%s", name ? name + 1 : path);
+void report_missing(const char *fmt, ...) {
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(report->missing, sizeof report->missing, fmt, args);
+    va_end(args);
 }
 
 /* Is it reported already? An instruction of a kernel is reported once, and a text of the host. */

@@ -53,7 +53,7 @@ typedef struct Report {
     int32_t ended;          /* 1: the process came to its end */
     int32_t refused;        /* 1: it was ended by the library */
     char refusal[1000];
-    char closed[64];        /* the library that asked for NVIDIA's own driver; "": none */
+    char missing[200];      /* why a library's results are missing; "": none are */
     ReportFinding findings[REPORT_FINDINGS];
     ReportKernel kernels[REPORT_KERNELS];
 } Report;
@@ -64,8 +64,8 @@ extern Report *report;
 bool report_open(const char *folder, gi_err *err);
 void report_leave(void); /* a forked child has no part in its parent's */
 void report_refusal(const char *fmt, va_list args);
-/* Notes the path of a library whose kernels are machine code, which cannot run here. */
-void report_closed(const char *path);
+/* Notes why what a library should have computed is missing. */
+void report_missing(const char *fmt, ...) GI_PRINTF(1, 2);
 
 /* A finding, said to the user at once and kept: of what the host did there (at may be NULL); of
 ** what a kernel did, by its symbol and by the name for people. */

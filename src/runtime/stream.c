@@ -109,6 +109,7 @@ static CudaError run_kind(Stream *s, const Op *op, double *ns, Engine *engine) {
     case OP_COPY: return copy_run(&op->copy, ns, engine);
     case OP_SET: *engine = ENGINE_KERNELS; return set_run(&op->set, ns);
     case OP_LAUNCH: *engine = ENGINE_KERNELS; return launch_run(&op->launch, ns);
+    case OP_WORK: *engine = ENGINE_KERNELS; return work_run(s, op, ns);
     case OP_HOST: return run_host(&op->host);
     case OP_ALLOC: return memory_again(op->memory.address);
     case OP_FREE: return memory_free(op->memory.address, KIND(REGION_DEVICE) | KIND(REGION_GRAPH));

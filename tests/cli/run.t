@@ -230,6 +230,29 @@ is "a kernel that runs long is named once, and why that may be" 1 \
   "$(grep -c 'kernel forever(.*) has been running for 1 s (1 x 1 x 1 blocks .* waits for ever' err)"
 interrupted HUP 129
 
+# cuBLAS, whose header and library come with CUDA's toolkit.
+toolkit=$(dirname "$(command -v nvcc)")/..
+if [ -e "$toolkit/include/cublas_v2.h" ] && "$GILUA" -e 'os.exit(package.loadlib("libblas.so.3", "*") ~= nil)'; then
+  build blas -lcublas
+  runs "cuBLAS stands in" 0 --quiet --check uninit,order,streams,races,global-races -- ./blas
+  is "its functions are right" 0 "$(grep -c WRONG out)"
+  is "each of them" 72 "$(grep -c right out)"
+  is "and nothing is found" "" "$(cat err)"
+  runs "a vector that is too short" 13 --quiet -- ./blas beyond
+  like "is told as the call's" "cublasSscal_v2 writes 68 bytes: .*'cudaMalloc 1' .64 bytes.; in main" "$(cat err)"
+  runs "undefined values" 1 --quiet --check uninit -- ./blas undefined
+  like "are told where BLAS computes with them" "16 bytes that nobody wrote .* cublasSscal_v2 reads there is computed with" \
+    "$(cat err)"
+  runs "a function that is not there" 15 --quiet -- ./blas missing
+  like "is named at the end, too" "cublasXtCreate is not supported on the virtual GPU; results" "$(tail -1 err)"
+  "$GILUA" record --quiet -o blas.rec -- ./blas kernels >out 2>err
+  is "a recording between kernels" 0 "$?"
+  "$GILUA" new blas.rec halves --quiet && "$GILUA" check halves --quiet --jobs 1 >out 2>&1
+  ok $? "gives the kernel behind a product what the product wrote" "$(cat out err)"
+else
+  echo "ok $((count += 1)) - cuBLAS # SKIP there is no cublas_v2.h or no BLAS on this machine"
+fi
+
 # What cannot take the library's place, and what holds nothing that could run.
 env -u LD_PRELOAD nvcc -std=c++14 -c -o saxpy.o "$TOP/tests/programs/saxpy.cu" 2>nvcc.log
 env -u LD_PRELOAD nvcc -cudart static -o closed saxpy.o 2>nvcc.log

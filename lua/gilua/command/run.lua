@@ -167,12 +167,17 @@ end
 local CLOSED = { "cublas", "cudnn", "cufft", "curand", "cusolver", "cusparse", "nccl", "npp",
   "nvjpeg", "cutensor" }
 
+local function is_closed_library(name)
+  for _, closed in ipairs(CLOSED) do
+    if name:find("lib" .. closed, 1, true) == 1 then return not programhost.stands_in(name) end
+  end
+  return false
+end
+
 local function tell_closed(name, found)
   local list = {}
   for _, library in ipairs(found.needed) do
-    for _, closed in ipairs(CLOSED) do
-      if library:find("lib" .. closed, 1, true) == 1 then list[#list + 1] = library end
-    end
+    if is_closed_library(library) then list[#list + 1] = library end
   end
   if #list == 0 then return end
   io.stderr:write(printable.text(("gilua: %s needs %s, whose kernels are machine code: they cannot "
@@ -211,12 +216,12 @@ local function end_of(status, signal, all)
   if signal then
     io.stderr:write(("gilua: the program was ended by signal %d\n"):format(signal))
   end
-  if all.closed then
-    printable.complain(("%s found no GPU: its kernels are machine code, which the virtual GPU "
-      .. "cannot run; results that the program computed with it are missing"):format(all.closed))
+  if all.missing then
+    printable.complain(("%s; results that the program computed with it are missing"):format(
+      all.missing))
   end
   if all.refusal or status ~= 0 then return status end
-  if all.closed then return ends.STATUS.cannot_run end
+  if all.missing then return ends.STATUS.cannot_run end
   return programrun.counts(all) > 0 and ends.STATUS.world or nil
 end
 

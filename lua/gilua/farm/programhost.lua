@@ -30,6 +30,13 @@ local function memory_of(gpu)
   return machine and math.min(gpu.memory_bytes, machine // 4 * 3) or gpu.memory_bytes
 end
 
+--- Returns whether gilua has a library of its own under a closed one's name.
+---@param library string "libcublas.so.13"
+---@return boolean
+function M.stands_in(library)
+  return lfs.attributes(("%s/%s"):format(library_folder(LIBRARY), library)) ~= nil
+end
+
 --- Returns the model of a GPU by its name; nil where none is known.
 ---@param name string
 ---@param memory? integer bytes that it has; else its own, or three quarters of this machine's

@@ -9,7 +9,7 @@ local progress = require "gilua.report.progress"
 local M = {}
 
 local MAGIC = "gilua run 1"
-local HEADER = "<c16 I4I4I4I4 I8I8I8I8I8I8I8I8 ddd I8 i4i4 c1000 c64"
+local HEADER = "<c16 I4I4I4I4 I8I8I8I8I8I8I8I8 ddd I8 i4i4 c1000 c200"
 local FINDING = "<c32 c1000 c256 i4i4 I4I4I4 I4I4I4 i4I4 I8"
 local KERNEL = "<c1000 I8I8 dd I8I8I8I8 ddddd I8I8"
 local MOST_FINDINGS = 256
@@ -27,7 +27,7 @@ end
 
 local HEADER_NAMES = "magic kernel_bytes finding_bytes n_kernels n_findings findings_left_out "
   .. "allocations peak_bytes left_allocations left_bytes to_device_bytes to_host_bytes "
-  .. "on_device_bytes device_ns skipped_ns capped_ns capped ended refused refusal closed"
+  .. "on_device_bytes device_ns skipped_ns capped_ns capped ended refused refusal missing"
 local FINDING_NAMES = "kind text kernel line ptx_line block_x block_y block_z thread_x thread_y "
   .. "thread_z error thread_number count"
 local KERNEL_NAMES = "name launches skipped ticks ns warp_instructions lane_instructions "
@@ -89,7 +89,7 @@ function M.read(folder)
       all.peak_bytes = math.max(all.peak_bytes, r.peak_bytes)
       if r.ended == 0 then all.cut = all.cut + 1 end
       if r.refused ~= 0 then all.refusal = r.refusal end
-      if r.closed ~= "" then all.closed = r.closed end
+      if r.missing ~= "" then all.missing = r.missing end
       for _, finding in ipairs(r.findings) do
         if finding.count > 0 then all.findings[#all.findings + 1] = finding end
       end
@@ -265,7 +265,7 @@ function M.value(all, model, program, status)
     { "on_device_bytes", all.on_device_bytes }, { "allocations", all.allocations },
     { "peak_bytes", all.peak_bytes }, { "left_allocations", all.left_allocations },
     { "left_bytes", all.left_bytes }, { "refusal", all.refusal },
-    { "closed_library", all.closed },
+    { "missing", all.missing },
   }
 end
 
