@@ -232,6 +232,11 @@ static CudaError with_context(CudaError e) {
     return current_one() ? e : (CudaError)CUDA_ERROR_INVALID_CONTEXT;
 }
 
+/* Of functions that take a context: NULL is the current one. */
+static CudaError of_context(const Context *c, CudaError e) {
+    return c ? e : with_context(e);
+}
+
 DRIVER(cuCtxCreate_v2, Context **out, unsigned flags, int device) {
     return DRIVE(create(out, flags, device));
 }
@@ -265,12 +270,18 @@ DRIVER(cuCtxGetCurrent, Context **out) {
 DRIVER(cuCtxGetDevice, int *device) {
     return DRIVE(with_context(put(device, 0)));
 }
+DRIVER(cuCtxGetDevice_v2, int *device, Context *c) {
+    return DRIVE(of_context(c, put(device, 0)));
+}
 DRIVER(cuCtxGetApiVersion, Context *c, unsigned *version) {
     (void)c;
     return DRIVE(put((int *)version, VERSION));
 }
 DRIVER(cuCtxSynchronize, void) {
     return DRIVE(with_context(stream_wait_device()));
+}
+DRIVER(cuCtxSynchronize_v2, Context *c) {
+    return DRIVE(of_context(c, stream_wait_device()));
 }
 DRIVER(cuCtxSetCacheConfig, int config) {
     (void)config;

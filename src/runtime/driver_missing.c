@@ -16,10 +16,10 @@
     F(cuCoredumpGetAttribute) F(cuCoredumpGetAttributeGlobal) F(cuCoredumpSetAttribute)           \
     F(cuCoredumpSetAttributeGlobal) F(cuCtxAttach) F(cuCtxDetach) F(cuCtxDisablePeerAccess)       \
     F(cuCtxEnablePeerAccess) F(cuCtxFromGreenCtx) F(cuCtxGetCacheConfig) F(cuCtxGetDevResource)   \
-    F(cuCtxGetDevice_v2) F(cuCtxGetExecAffinity) F(cuCtxGetFlags) F(cuCtxGetId)                   \
+    F(cuCtxGetExecAffinity) F(cuCtxGetFlags) F(cuCtxGetId)                                        \
     F(cuCtxGetSharedMemConfig) F(cuCtxGetStreamPriorityRange) F(cuCtxRecordEvent)                 \
     F(cuCtxResetPersistingL2Cache) F(cuCtxSetFlags) F(cuCtxSetSharedMemConfig)                    \
-    F(cuCtxSynchronize_v2) F(cuCtxWaitEvent) F(cuDestroyExternalMemory)                           \
+    F(cuCtxWaitEvent) F(cuDestroyExternalMemory)                                                  \
     F(cuDestroyExternalSemaphore) F(cuDevResourceGenerateDesc) F(cuDevSmResourceSplitByCount)     \
     F(cuDeviceGetByPCIBusId) F(cuDeviceGetDefaultMemPool) F(cuDeviceGetDevResource)               \
     F(cuDeviceGetExecAffinitySupport) F(cuDeviceGetGraphMemAttribute)                             \
@@ -184,16 +184,24 @@ static CudaError missing(const char *name, bool *told) {
     }
 MISSING(F)
 
+/* Compilers ask for the driver's private tables, too, and do without them. */
+static bool is_compiler(const char *library) {
+    return strncmp(library, "libnvrtc", 8) == 0 || strncmp(library, "libnvJitLink", 12) == 0;
+}
+
+static void note_closed(const char *path) {
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    if (is_compiler(name)) return;
+    report_missing("%s found no GPU: its kernels are machine code, which the virtual GPU cannot "
+                   "run",
+                   name);
+}
+
 /* The driver's private tables: NVIDIA's libraries ask for them before they launch machine code. */
 DRIVER(cuGetExportTable, const void **table, const void *id) {
     (void)table, (void)id;
-    const void *caller = __builtin_return_address(0);
     Dl_info asks;
-    if (!runtime.is_assembling && dladdr(caller, &asks)) {
-        const char *name = strrchr(asks.dli_fname, '/');
-        report_missing("%s found no GPU: its kernels are machine code, which the virtual GPU "
-                       "cannot run",
-                       name ? name + 1 : asks.dli_fname);
-    }
+    if (!runtime.is_assembling && dladdr(__builtin_return_address(0), &asks))
+        note_closed(asks.dli_fname);
     return DRIVE(cudaErrorNotSupported);
 }
