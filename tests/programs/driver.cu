@@ -35,15 +35,14 @@ int main(int argc, char **) {
     cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
     check("the device", !strcmp(name, "NVIDIA H200") && major == 9 && cuDeviceTotalMem(&size, device) == CUDA_SUCCESS && size > 0);
     check("no context", cuCtxSynchronize() == CUDA_ERROR_INVALID_CONTEXT);
-#if CUDA_VERSION >= 13000
-    int number = -1;
-    check("nor a current one for those that take it", cuCtxSynchronize_v2(nullptr) == CUDA_ERROR_INVALID_CONTEXT);
-    check("a context that is named", cuCtxSynchronize_v2(context) == CUDA_SUCCESS &&
-          cuCtxGetDevice_v2(&number, context) == CUDA_SUCCESS && number == 0);
-#endif
     cuDevicePrimaryCtxRetain(&context, device);
     cuCtxPushCurrent(context);
     check("a context", cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == context && cuCtxSynchronize() == CUDA_SUCCESS);
+#if CUDA_VERSION >= 13000
+    int number = -1;
+    check("a context that is named", cuCtxSynchronize_v2(context) == CUDA_SUCCESS && cuCtxSynchronize_v2(nullptr) == CUDA_SUCCESS &&
+          cuCtxGetDevice_v2(&number, context) == CUDA_SUCCESS && number == 0);
+#endif
 
     check("no file", cuModuleLoad(&module, "nothing.ptx") == CUDA_ERROR_FILE_NOT_FOUND);
     check("no PTX", cuModuleLoadData(&module, "this is no PTX") == CUDA_ERROR_INVALID_PTX);
