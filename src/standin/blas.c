@@ -48,7 +48,7 @@ char blas_side(int side) {
 
 bool blas_scalar(const void *at, size_t bytes, bool on_device, void *out) {
     const void *from = on_device ? gilua_work_memory(at, bytes, bytes, 1, WORK_READS) : at;
-    if (from) memcpy(out, from, bytes);
+    if (from && from != out) memcpy(out, from, bytes);
     return from != NULL;
 }
 
@@ -56,25 +56,41 @@ static size_t step_of(const BlasArg *a) {
     return (size_t)abs(a->value) * a->element;
 }
 
-/* The columns of a triangle differ in height. */
-static void *triangle(const BlasArg *a, WorkAccess access) {
-    uint8_t *first = NULL;
-    const uint8_t *at = a->at;
-    for (int j = 0; j < a->columns; j++) {
-        int top = a->part == 'U' ? 0 : j, height = a->part == 'U' ? j + 1 : a->rows - j;
-        const uint8_t *column = at + (size_t)j * step_of(a) + (size_t)top * a->element;
-        uint8_t *p = gilua_work_memory(column, (size_t)height * a->element, 0, 1, access);
-        if (p == NULL) return NULL;
-        if (j == 0) first = p;
+static int least(int a, int b) {
+    return a < b ? a : b;
+}
+
+/* The elements of a column that count: from the first to before the end. */
+static void column(const BlasArg *a, int j, int *first, int *end) {
+    if (a->part == 'B') {
+        *first = j < a->above ? a->above - j : 0;
+        *end = least(a->rows, j + a->below + 1) - j + a->above;
+    } else {
+        *first = a->part == 'U' ? 0 : j;
+        *end = a->part == 'U' ? j + 1 : a->rows;
     }
-    return first;
+}
+
+static void *columns(const BlasArg *a, WorkAccess access) {
+    uint8_t *base = NULL;
+    for (int j = 0; j < a->columns; j++) {
+        int first, end;
+        column(a, j, &first, &end);
+        const uint8_t *at = (const uint8_t *)a->at + (size_t)j * step_of(a);
+        size_t before = (size_t)first * a->element;
+        size_t width = end > first ? (size_t)(end - first) * a->element : 0;
+        uint8_t *p = gilua_work_memory(at + before, width, 0, 1, access);
+        if (p == NULL) return NULL;
+        if (j == 0) base = p - before;
+    }
+    return base;
 }
 
 static void *memory(const BlasArg *a, bool is_read) {
     static uint8_t nothing;
     WorkAccess access = is_read ? a->access : WORK_WRITES;
     if (a->columns == 0 || (a->kind == BLAS_MATRIX && a->rows == 0)) return &nothing;
-    if (a->part) return triangle(a, access);
+    if (a->part) return columns(a, access);
     size_t width = a->kind == BLAS_VECTOR ? a->element : (size_t)a->rows * a->element;
     return gilua_work_memory(a->at, width, step_of(a), (size_t)a->columns, access);
 }
@@ -82,6 +98,20 @@ static void *memory(const BlasArg *a, bool is_read) {
 static bool is_zero(const double *scalar, size_t bytes) {
     static const double zero[2];
     return memcmp(scalar, zero, bytes) == 0;
+}
+
+/* Where the routine finds an argument in the host's memory; NULL. */
+static void *place_of(BlasArg *a, char *letter, bool on_device, bool reads_result) {
+    switch (a->kind) {
+    case BLAS_LETTER: *letter = (char)a->value; return letter;
+    case BLAS_SCALAR:
+        return blas_scalar(a->at, a->element, on_device, a->scalar) ? a->scalar : NULL;
+    case BLAS_UPDATED:
+        if (!on_device) return (void *)(uintptr_t)a->at;
+        return gilua_work_memory(a->at, a->element, 0, 1, WORK_UPDATES);
+    case BLAS_VECTOR: case BLAS_MATRIX: return memory(a, reads_result || a->access == WORK_READS);
+    default: return &a->value;
+    }
 }
 
 /* --- running --- */
@@ -132,16 +162,10 @@ static bool run(const void *args) {
     for (int i = 0; i < 16; i++) p[i] = 1; /* the lengths of letters */
     for (int i = 0; i < s.call.n; i++) {
         BlasArg *a = &s.call.args[i];
-        void *at = &a->value;
-        if (a->kind == BLAS_LETTER) letters[i] = (char)a->value, at = &letters[i];
-        if (a->kind == BLAS_SCALAR) {
-            if (s.scalars_on_device && !blas_scalar(a->at, a->element, true, a->scalar))
-                return false;
-            at = a->scalar;
-            if (a->is_beta) reads_result = !is_zero(a->scalar, a->element);
-        }
-        if (a->kind >= BLAS_VECTOR) at = memory(a, reads_result || a->access == WORK_READS);
+        if (a->kind == BLAS_SCALAR && !s.scalars_on_device) a->at = a->scalar;
+        void *at = place_of(a, &letters[i], s.scalars_on_device, reads_result);
         if (at == NULL) return false;
+        if (a->is_beta) reads_result = !is_zero(a->scalar, a->element);
         p[i] = (Word)at;
     }
     run_routine(&s.call, p, result);
@@ -155,9 +179,10 @@ static bool is_valid(const BlasArg *a) {
     case BLAS_LETTER: return a->value != 0;
     case BLAS_COUNT: return a->value >= 0;
     case BLAS_STEP: return a->value != 0;
-    case BLAS_SCALAR: return a->at != NULL;
+    case BLAS_SCALAR: case BLAS_UPDATED: return a->at != NULL;
     case BLAS_VECTOR: return true;
-    case BLAS_MATRIX: return a->value >= a->rows && a->value >= 1;
+    case BLAS_MATRIX:
+        return a->value >= 1 && a->value >= (a->part == 'B' ? a->below + a->above + 1 : a->rows);
     }
     return false;
 }
@@ -165,10 +190,11 @@ static bool is_valid(const BlasArg *a) {
 BlasStatus blas_call(const BlasHandle *h, const BlasCall *call) {
     if (h == NULL || blas_routine(call->routine) == NULL) return BLAS_NOT_INITIALIZED;
     Submitted s = {*call, h->scalars_on_device};
-    bool is_valid_call = true;
+    bool is_valid_call = true, waits = call->gives != 0;
     for (int i = 0; i < s.call.n; i++) {
         BlasArg *a = &s.call.args[i];
         is_valid_call = is_valid_call && is_valid(a);
+        waits |= a->kind == BLAS_UPDATED;
         if (a->kind == BLAS_SCALAR && is_valid_call && !s.scalars_on_device)
             memcpy(a->scalar, a->at, a->element);
     }
@@ -179,7 +205,7 @@ BlasStatus blas_call(const BlasHandle *h, const BlasCall *call) {
                                 .size = sizeof s,
                                 .operations = call->operations,
                                 .is_double = call->is_double,
-                                .waits = call->gives && !h->scalars_on_device});
+                                .waits = waits && !h->scalars_on_device});
 }
 
 BlasStatus blas_work(const BlasHandle *h, const Work *w) {

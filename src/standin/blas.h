@@ -28,8 +28,15 @@ typedef struct BlasHandle { /* cublasHandle_t */
     int math, atomics;
 } BlasHandle;
 
-typedef enum BlasKind { BLAS_LETTER, BLAS_COUNT, BLAS_STEP, BLAS_SCALAR, BLAS_VECTOR, BLAS_MATRIX }
-    BlasKind;
+typedef enum BlasKind {
+    BLAS_LETTER,
+    BLAS_COUNT,
+    BLAS_STEP,
+    BLAS_SCALAR,
+    BLAS_UPDATED, /* a scalar that the routine changes */
+    BLAS_VECTOR,
+    BLAS_MATRIX
+} BlasKind;
 
 typedef struct BlasArg {
     BlasKind kind;
@@ -37,9 +44,10 @@ typedef struct BlasArg {
     const void *at;       /* scalar, vector, matrix */
     size_t element;       /* bytes of it or of an element */
     int rows, columns;    /* of a matrix; elements of a vector are its columns */
-    char part;            /* of a matrix: 'U', 'L' the triangle that counts; 0: all */
+    char part;            /* of a matrix: 'U', 'L' a triangle that counts, 'B' a band; 0: all */
+    int below, above;     /* of a band: diagonals on each side of the main one; rows: the matrix's */
     WorkAccess access;
-    double scalar[2];     /* the host's value of it */
+    double scalar[5];     /* the host's value of it */
     bool is_beta;         /* at 0 the result is not read */
 } BlasArg;
 
@@ -60,6 +68,8 @@ typedef struct BlasCall {
 #define COUNT(n) {.kind = BLAS_COUNT, .value = (n)}
 #define STEP(n) {.kind = BLAS_STEP, .value = (n)}
 #define SCALAR(p) {.kind = BLAS_SCALAR, .at = (p), .element = sizeof *(p)}
+#define SCALARS(p, n_) {.kind = BLAS_SCALAR, .at = (p), .element = (n_) * sizeof *(p)}
+#define UPDATED(p, n_) {.kind = BLAS_UPDATED, .at = (p), .element = (n_) * sizeof *(p)}
 #define BETA(p) {.kind = BLAS_SCALAR, .at = (p), .element = sizeof *(p), .is_beta = true}
 /* Vectors and matrices take the step behind them with them. */
 #define VECTOR(p, n_, step, how)                                                                  \
@@ -74,6 +84,18 @@ typedef struct BlasCall {
     {.kind = BLAS_MATRIX, .at = (p), .element = sizeof *(p), .rows = (n_), .columns = (n_),       \
      .access = (how), .value = (ld), .part = blas_part(uplo)},                                    \
         STEP(ld)
+/* Diagonals as rows; of a triangle those on one side. */
+#define BAND(p, rows_, columns_, below_, above_, ld)                                              \
+    {.kind = BLAS_MATRIX, .at = (p), .element = sizeof *(p), .rows = (rows_),                     \
+     .columns = (columns_), .access = WORK_READS, .value = (ld), .part = 'B', .below = (below_),  \
+     .above = (above_)},                                                                          \
+        STEP(ld)
+#define HALF_BAND(p, n_, k_, ld, uplo)                                                            \
+    BAND(p, n_, n_, (uplo) == 0 ? (k_) : 0, (uplo) == 0 ? 0 : (k_), ld)
+/* The columns of a triangle without gaps: a vector whose step is not named. */
+#define PACKED(p, n_, how)                                                                        \
+    {.kind = BLAS_VECTOR, .at = (p), .element = sizeof *(p), .access = (how), .value = 1,         \
+     .columns = (n_) * ((n_) + 1) / 2}
 
 /* Letters of cuBLAS's enumerations; 0 for what is none. */
 char blas_op(int op);     /* 'N', 'T', 'C' */

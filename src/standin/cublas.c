@@ -155,8 +155,45 @@ COPIES(Get, TO_HOST)
                     VECTOR(y, n, incy, BOTH), SCALAR(c), SCALAR(s));                              \
     }
 
+#define ROTM(T, type, t, nt)                                                                      \
+    EXPORT(cublas##T##rotm_v2, Handle h, int n, type *x, int incx, type *y, int incy,             \
+           const type *parameters) {                                                              \
+        return CALL(type, #t "rotm", 0, NULL, 6.0 * n, COUNT(n), VECTOR(x, n, incx, BOTH),        \
+                    VECTOR(y, n, incy, BOTH), SCALARS(parameters, 5));                            \
+    }                                                                                             \
+    EXPORT(cublas##T##rotmg_v2, Handle h, type *d1, type *d2, type *x1, const type *y1,           \
+           type *parameters) {                                                                    \
+        return CALL(type, #t "rotmg", 0, NULL, 10, UPDATED(d1, 1), UPDATED(d2, 1),                \
+                    UPDATED(x1, 1), SCALAR(y1), UPDATED(parameters, 5));                          \
+    }
+
+#define ROTG(T, type, real, t)                                                                    \
+    EXPORT(cublas##T##rotg_v2, Handle h, type *a, type *b, real *c, type *s) {                    \
+        return CALL(type, t "rotg", 0, NULL, 10, UPDATED(a, 1), UPDATED(b, 1), UPDATED(c, 1),     \
+                    UPDATED(s, 1));                                                               \
+    }
+
+/* A complex vector and real scalars. */
+#define BY_REALS(T, Rot, type, real, t, rot_)                                                     \
+    EXPORT(cublas##T##scal_v2, Handle h, int n, const real *alpha, type *x, int incx) {           \
+        return CALL(type, t "scal", 0, NULL, 2.0 * n, COUNT(n), SCALAR(alpha),                    \
+                    VECTOR(x, n, incx, BOTH));                                                    \
+    }                                                                                             \
+    EXPORT(cublas##Rot##rot_v2, Handle h, int n, type *x, int incx, type *y, int incy,            \
+           const real *c, const real *s) {                                                        \
+        return CALL(type, rot_ "rot", 0, NULL, 12.0 * n, COUNT(n), VECTOR(x, n, incx, BOTH),      \
+                    VECTOR(y, n, incy, BOTH), SCALAR(c), SCALAR(s));                              \
+    }
+
 ALL_TYPES(LEVEL_1)
 REAL_TYPES(ROT)
+REAL_TYPES(ROTM)
+ROTG(S, float, float, "s")
+ROTG(D, double, double, "d")
+ROTG(C, Complex, float, "c")
+ROTG(Z, DoubleComplex, double, "z")
+BY_REALS(Cs, Cs, Complex, float, "cs", "cs")
+BY_REALS(Zd, Zd, DoubleComplex, double, "zd", "zd")
 NORMS(nrm2)
 NORMS(asum)
 DOT(S, dot, "sdot", float, 's')
@@ -189,17 +226,24 @@ DOT(Z, dotc, "zdotc", DoubleComplex, 'z')
                     TRIANGLE(a, n, lda, uplo, READ), VECTOR(x, n, incx, BOTH));                   \
     }
 
-#define SYMMETRIC_2(T, type, t, nt)                                                               \
-    EXPORT(cublas##T##symv_v2, Handle h, int uplo, int n, const type *alpha, const type *a,       \
+/* real: the type of a Hermitian update's scalar. */
+#define SYMMETRIC_2(T, type, real, t, product, one, two)                                          \
+    EXPORT(cublas##T##product##_v2, Handle h, int uplo, int n, const type *alpha, const type *a, \
            int lda, const type *x, int incx, const type *beta, type *y, int incy) {               \
-        return CALL(type, #t "symv", 0, NULL, 2.0 * n * n, LETTER(blas_part(uplo)), COUNT(n),     \
+        return CALL(type, t #product, 0, NULL, 2.0 * n * n, LETTER(blas_part(uplo)), COUNT(n),   \
                     SCALAR(alpha), TRIANGLE(a, n, lda, uplo, READ), VECTOR(x, n, incx, READ),     \
                     BETA(beta), VECTOR(y, n, incy, BOTH));                                        \
     }                                                                                             \
-    EXPORT(cublas##T##syr_v2, Handle h, int uplo, int n, const type *alpha, const type *x,        \
+    EXPORT(cublas##T##one##_v2, Handle h, int uplo, int n, const real *alpha, const type *x,      \
            int incx, type *a, int lda) {                                                          \
-        return CALL(type, #t "syr", 0, NULL, (double)n * n, LETTER(blas_part(uplo)), COUNT(n),    \
+        return CALL(type, t #one, 0, NULL, (double)n * n, LETTER(blas_part(uplo)), COUNT(n),      \
                     SCALAR(alpha), VECTOR(x, n, incx, READ), TRIANGLE(a, n, lda, uplo, BOTH));    \
+    }                                                                                             \
+    EXPORT(cublas##T##two##_v2, Handle h, int uplo, int n, const type *alpha, const type *x,      \
+           int incx, const type *y, int incy, type *a, int lda) {                                 \
+        return CALL(type, t #two, 0, NULL, 2.0 * n * n, LETTER(blas_part(uplo)), COUNT(n),        \
+                    SCALAR(alpha), VECTOR(x, n, incx, READ), VECTOR(y, n, incy, READ),            \
+                    TRIANGLE(a, n, lda, uplo, BOTH));                                             \
     }
 
 #define GER(T, name, routine, type)                                                               \
@@ -211,7 +255,10 @@ DOT(Z, dotc, "zdotc", DoubleComplex, 'z')
     }
 
 ALL_TYPES(LEVEL_2)
-REAL_TYPES(SYMMETRIC_2)
+SYMMETRIC_2(S, float, float, "s", symv, syr, syr2)
+SYMMETRIC_2(D, double, double, "d", symv, syr, syr2)
+SYMMETRIC_2(C, Complex, float, "c", hemv, her, her2)
+SYMMETRIC_2(Z, DoubleComplex, double, "z", hemv, her, her2)
 GER(S, ger, "sger", float)
 GER(D, ger, "dger", double)
 GER(C, geru, "cgeru", Complex)
@@ -221,30 +268,34 @@ GER(Z, gerc, "zgerc", DoubleComplex)
 
 /* --- level 3, but for gemm --- */
 
-#define LEVEL_3(T, type, t, nt)                                                                   \
-    EXPORT(cublas##T##symm_v2, Handle h, int side, int uplo, int m, int n, const type *alpha,     \
-           const type *a, int lda, const type *b, int ldb, const type *beta, type *c, int ldc) {  \
+/* first, second: the types of the scalars of one update, and the second of the other. */
+#define SYMMETRIC_3(T, type, first, second, t, product, one, two)                                 \
+    EXPORT(cublas##T##product##_v2, Handle h, int side, int uplo, int m, int n,                \
+           const type *alpha, const type *a, int lda, const type *b, int ldb, const type *beta,   \
+           type *c, int ldc) {                                                                    \
         int k = side ? n : m;                                                                     \
-        return CALL(type, #t "symm", 0, NULL, 2.0 * m * n * k, LETTER(blas_side(side)),           \
+        return CALL(type, t #product, 0, NULL, 2.0 * m * n * k, LETTER(blas_side(side)),          \
                     LETTER(blas_part(uplo)), COUNT(m), COUNT(n), SCALAR(alpha),                   \
                     TRIANGLE(a, k, lda, uplo, READ), MATRIX(b, m, n, ldb, READ), BETA(beta),      \
                     MATRIX(c, m, n, ldc, BOTH));                                                  \
     }                                                                                             \
-    EXPORT(cublas##T##syrk_v2, Handle h, int uplo, int op, int n, int k, const type *alpha,       \
-           const type *a, int lda, const type *beta, type *c, int ldc) {                          \
-        return CALL(type, #t "syrk", 0, NULL, (double)n * n * k, LETTER(blas_part(uplo)),         \
+    EXPORT(cublas##T##one##_v2, Handle h, int uplo, int op, int n, int k, const first *alpha,     \
+           const type *a, int lda, const second *beta, type *c, int ldc) {                        \
+        return CALL(type, t #one, 0, NULL, (double)n * n * k, LETTER(blas_part(uplo)),            \
                     LETTER(blas_op(op)), COUNT(n), COUNT(k), SCALAR(alpha),                       \
                     MATRIX(a, op ? k : n, op ? n : k, lda, READ), BETA(beta),                     \
                     TRIANGLE(c, n, ldc, uplo, BOTH));                                             \
     }                                                                                             \
-    EXPORT(cublas##T##syr2k_v2, Handle h, int uplo, int op, int n, int k, const type *alpha,      \
-           const type *a, int lda, const type *b, int ldb, const type *beta, type *c, int ldc) {  \
-        return CALL(type, #t "syr2k", 0, NULL, 2.0 * n * n * k, LETTER(blas_part(uplo)),          \
+    EXPORT(cublas##T##two##_v2, Handle h, int uplo, int op, int n, int k, const type *alpha,      \
+           const type *a, int lda, const type *b, int ldb, const second *beta, type *c,           \
+           int ldc) {                                                                             \
+        return CALL(type, t #two, 0, NULL, 2.0 * n * n * k, LETTER(blas_part(uplo)),              \
                     LETTER(blas_op(op)), COUNT(n), COUNT(k), SCALAR(alpha),                       \
                     MATRIX(a, op ? k : n, op ? n : k, lda, READ),                                 \
                     MATRIX(b, op ? k : n, op ? n : k, ldb, READ), BETA(beta),                     \
                     TRIANGLE(c, n, ldc, uplo, BOTH));                                             \
-    }                                                                                             \
+    }
+#define TRSM(T, type, t, nt)                                                                      \
     EXPORT(cublas##T##trsm_v2, Handle h, int side, int uplo, int op, int diag, int m, int n,      \
            const type *alpha, const type *a, int lda, type *b, int ldb) {                         \
         int k = side ? n : m;                                                                     \
@@ -253,7 +304,13 @@ GER(Z, gerc, "zgerc", DoubleComplex)
                     COUNT(m), COUNT(n), SCALAR(alpha), TRIANGLE(a, k, lda, uplo, READ),           \
                     MATRIX(b, m, n, ldb, BOTH));                                                  \
     }
-ALL_TYPES(LEVEL_3)
+ALL_TYPES(TRSM)
+SYMMETRIC_3(S, float, float, float, "s", symm, syrk, syr2k)
+SYMMETRIC_3(D, double, double, double, "d", symm, syrk, syr2k)
+SYMMETRIC_3(C, Complex, Complex, Complex, "c", symm, syrk, syr2k)
+SYMMETRIC_3(Z, DoubleComplex, DoubleComplex, DoubleComplex, "z", symm, syrk, syr2k)
+SYMMETRIC_3(C, Complex, float, float, "c", hemm, herk, her2k)
+SYMMETRIC_3(Z, DoubleComplex, double, double, "z", hemm, herk, her2k)
 
 /* --- gemm --- */
 
@@ -292,6 +349,15 @@ GEMMS(D, _v2, double, GEMM_R_64F)
 GEMMS(C, _v2, Complex, GEMM_C_32F)
 GEMMS(Z, _v2, DoubleComplex, GEMM_C_64F)
 GEMMS(H, , uint16_t, GEMM_R_16F)
+
+/* Three real products in place of four, on a GPU. */
+#define GEMM_3M(T, type, t)                                                                       \
+    EXPORT(cublas##T##gemm3m, Handle h, PRODUCT, const type *alpha, const type *a, int lda,       \
+           const type *b, int ldb, const type *beta, type *c, int ldc) {                          \
+        return GEMM_OF(t, a, lda, 0, b, ldb, 0, c, ldc, 0, 1, false);                             \
+    }
+GEMM_3M(C, Complex, GEMM_C_32F)
+GEMM_3M(Z, DoubleComplex, GEMM_C_64F)
 
 #define GEMM_EX(a_, stride_a, b_, stride_b, c_, stride_c, count_, pointers)                       \
     gemm_submit(h, &(Gemm){.name = __func__, .op_a = op_a, .op_b = op_b, .m = m, .n = n, .k = k,  \

@@ -5,40 +5,33 @@
 
 #include "standin/cublas.h"
 
-#define MISSING(F) \
+#define MISSING(F)                                                                                \
     F(cublasAlloc) F(cublasAsumEx) F(cublasAxpyEx) F(cublasCaxpy) F(cublasCbdmm) F(cublasCcopy)   \
-    F(cublasCdotc) F(cublasCdotu) F(cublasCgbmv) F(cublasCgbmv_v2) F(cublasCgelsBatched)          \
-    F(cublasCgemm) F(cublasCgemm3m) F(cublasCgemm3mBatched) F(cublasCgemm3mEx)                    \
-    F(cublasCgemm3mStridedBatched) F(cublasCgemmEx) F(cublasCgemv) F(cublasCgemvBatched)          \
-    F(cublasCgemvStridedBatched) F(cublasCgeqrfBatched) F(cublasCgerc) F(cublasCgeru)             \
-    F(cublasCgetrfBatched) F(cublasCgetriBatched) F(cublasCgetrsBatched) F(cublasChbmv)           \
-    F(cublasChbmv_v2) F(cublasChemm) F(cublasChemm_v2) F(cublasChemv) F(cublasChemv_v2)           \
-    F(cublasCher) F(cublasCher2) F(cublasCher2_v2) F(cublasCher2k) F(cublasCher2k_v2)             \
-    F(cublasCher_v2) F(cublasCherk) F(cublasCherk3mEx) F(cublasCherkEx) F(cublasCherk_v2)         \
-    F(cublasCherkx) F(cublasChpmv) F(cublasChpmv_v2) F(cublasChpr) F(cublasChpr2)                 \
-    F(cublasChpr2_v2) F(cublasChpr_v2) F(cublasCmatinvBatched) F(cublasCopyEx) F(cublasCrot)      \
-    F(cublasCrot_v2) F(cublasCrotg) F(cublasCrotg_v2) F(cublasCscal) F(cublasCsrot)               \
-    F(cublasCsrot_v2) F(cublasCsscal) F(cublasCsscal_v2) F(cublasCswap) F(cublasCsymm)            \
-    F(cublasCsymv_v2) F(cublasCsyr2_v2) F(cublasCsyr2k) F(cublasCsyr_v2) F(cublasCsyrk)           \
-    F(cublasCsyrk3mEx) F(cublasCsyrkEx) F(cublasCsyrkx) F(cublasCtbmv) F(cublasCtbmv_v2)          \
-    F(cublasCtbsv) F(cublasCtbsv_v2) F(cublasCtpmv) F(cublasCtpmv_v2) F(cublasCtpsv)              \
-    F(cublasCtpsv_v2) F(cublasCtpttr) F(cublasCtrmm) F(cublasCtrmv) F(cublasCtrsm)                \
-    F(cublasCtrsmBatched) F(cublasCtrsv) F(cublasCtrttp) F(cublasDasum) F(cublasDaxpy)            \
-    F(cublasDbdmm) F(cublasDcopy) F(cublasDdot) F(cublasDgbmv) F(cublasDgbmv_v2)                  \
-    F(cublasDgelsBatched) F(cublasDgemm) F(cublasDgemmGroupedBatched) F(cublasDgemv)              \
-    F(cublasDgemvBatched) F(cublasDgemvStridedBatched) F(cublasDgeqrfBatched) F(cublasDger)       \
-    F(cublasDgetrfBatched) F(cublasDgetriBatched) F(cublasDgetrsBatched) F(cublasDmatinvBatched)  \
-    F(cublasDnrm2) F(cublasDotEx) F(cublasDotcEx) F(cublasDrot) F(cublasDrotg) F(cublasDrotg_v2)  \
-    F(cublasDrotm) F(cublasDrotm_v2) F(cublasDrotmg) F(cublasDrotmg_v2) F(cublasDsbmv)            \
-    F(cublasDsbmv_v2) F(cublasDscal) F(cublasDspmv) F(cublasDspmv_v2) F(cublasDspr)               \
-    F(cublasDspr2) F(cublasDspr2_v2) F(cublasDspr_v2) F(cublasDswap) F(cublasDsymm)               \
-    F(cublasDsymv) F(cublasDsyr) F(cublasDsyr2) F(cublasDsyr2_v2) F(cublasDsyr2k) F(cublasDsyrk)  \
-    F(cublasDsyrkx) F(cublasDtbmv) F(cublasDtbmv_v2) F(cublasDtbsv) F(cublasDtbsv_v2)             \
-    F(cublasDtpmv) F(cublasDtpmv_v2) F(cublasDtpsv) F(cublasDtpsv_v2) F(cublasDtpttr)             \
-    F(cublasDtrmm) F(cublasDtrmv) F(cublasDtrsm) F(cublasDtrsmBatched) F(cublasDtrsv)             \
-    F(cublasDtrttp) F(cublasDzasum) F(cublasDznrm2) F(cublasFree) F(cublasGemmGroupedBatchedEx)   \
-    F(cublasGetBackdoor) F(cublasGetCudartVersion) F(cublasGetEmulationSpecialValuesSupport)      \
-    F(cublasGetEmulationStrategy) F(cublasGetEnvironmentMode) F(cublasGetError)                   \
+    F(cublasCdotc) F(cublasCdotu) F(cublasCgbmv) F(cublasCgelsBatched) F(cublasCgemm)             \
+    F(cublasCgemm3mBatched) F(cublasCgemm3mEx) F(cublasCgemm3mStridedBatched) F(cublasCgemmEx)    \
+    F(cublasCgemv) F(cublasCgemvBatched) F(cublasCgemvStridedBatched) F(cublasCgeqrfBatched)      \
+    F(cublasCgerc) F(cublasCgeru) F(cublasCgetrfBatched) F(cublasCgetriBatched)                   \
+    F(cublasCgetrsBatched) F(cublasChbmv) F(cublasChemm) F(cublasChemv) F(cublasCher)             \
+    F(cublasCher2) F(cublasCher2k) F(cublasCherk) F(cublasCherk3mEx) F(cublasCherkEx)             \
+    F(cublasCherkx) F(cublasChpmv) F(cublasChpr) F(cublasChpr2) F(cublasCmatinvBatched)           \
+    F(cublasCopyEx) F(cublasCrot) F(cublasCrot_v2) F(cublasCrotg) F(cublasCscal) F(cublasCsrot)   \
+    F(cublasCsscal) F(cublasCswap) F(cublasCsymm) F(cublasCsymv_v2) F(cublasCsyr2_v2)             \
+    F(cublasCsyr2k) F(cublasCsyr_v2) F(cublasCsyrk) F(cublasCsyrk3mEx) F(cublasCsyrkEx)           \
+    F(cublasCsyrkx) F(cublasCtbmv) F(cublasCtbsv) F(cublasCtpmv) F(cublasCtpsv) F(cublasCtpttr)   \
+    F(cublasCtrmm) F(cublasCtrmv) F(cublasCtrsm) F(cublasCtrsmBatched) F(cublasCtrsv)             \
+    F(cublasCtrttp) F(cublasDasum) F(cublasDaxpy) F(cublasDbdmm) F(cublasDcopy) F(cublasDdot)     \
+    F(cublasDgbmv) F(cublasDgelsBatched) F(cublasDgemm) F(cublasDgemmGroupedBatched)              \
+    F(cublasDgemv) F(cublasDgemvBatched) F(cublasDgemvStridedBatched) F(cublasDgeqrfBatched)      \
+    F(cublasDger) F(cublasDgetrfBatched) F(cublasDgetriBatched) F(cublasDgetrsBatched)            \
+    F(cublasDmatinvBatched) F(cublasDnrm2) F(cublasDotEx) F(cublasDotcEx) F(cublasDrot)           \
+    F(cublasDrotg) F(cublasDrotm) F(cublasDrotmg) F(cublasDsbmv) F(cublasDscal) F(cublasDspmv)    \
+    F(cublasDspr) F(cublasDspr2) F(cublasDswap) F(cublasDsymm) F(cublasDsymv) F(cublasDsyr)       \
+    F(cublasDsyr2) F(cublasDsyr2k) F(cublasDsyrk) F(cublasDsyrkx) F(cublasDtbmv) F(cublasDtbsv)   \
+    F(cublasDtpmv) F(cublasDtpsv) F(cublasDtpttr) F(cublasDtrmm) F(cublasDtrmv) F(cublasDtrsm)    \
+    F(cublasDtrsmBatched) F(cublasDtrsv) F(cublasDtrttp) F(cublasDzasum) F(cublasDznrm2)          \
+    F(cublasFree) F(cublasGemmGroupedBatchedEx) F(cublasGetBackdoor) F(cublasGetCudartVersion)    \
+    F(cublasGetEmulationSpecialValuesSupport) F(cublasGetEmulationStrategy)                       \
+    F(cublasGetEnvironmentMode) F(cublasGetError)                                                 \
     F(cublasGetFixedPointEmulationMantissaBitCountPointer)                                        \
     F(cublasGetFixedPointEmulationMantissaBitOffset)                                              \
     F(cublasGetFixedPointEmulationMantissaControl)                                                \
@@ -56,19 +49,16 @@
     F(cublasSetFixedPointEmulationMantissaBitOffset)                                              \
     F(cublasSetFixedPointEmulationMantissaControl)                                                \
     F(cublasSetFixedPointEmulationMaxMantissaBitCount) F(cublasSetKernelStream)                   \
-    F(cublasSetLoggerCallback) F(cublasSetSmCountTarget) F(cublasSgbmv) F(cublasSgbmv_v2)         \
-    F(cublasSgelsBatched) F(cublasSgemm) F(cublasSgemmGroupedBatched) F(cublasSgemv)              \
-    F(cublasSgemvBatched) F(cublasSgemvStridedBatched) F(cublasSgeqrfBatched) F(cublasSger)       \
-    F(cublasSgetrfBatched) F(cublasSgetriBatched) F(cublasSgetrsBatched) F(cublasShutdown)        \
-    F(cublasSmatinvBatched) F(cublasSnrm2) F(cublasSrot) F(cublasSrotg) F(cublasSrotg_v2)         \
-    F(cublasSrotm) F(cublasSrotm_v2) F(cublasSrotmg) F(cublasSrotmg_v2) F(cublasSsbmv)            \
-    F(cublasSsbmv_v2) F(cublasSscal) F(cublasSspmv) F(cublasSspmv_v2) F(cublasSspr)               \
-    F(cublasSspr2) F(cublasSspr2_v2) F(cublasSspr_v2) F(cublasSswap) F(cublasSsymm)               \
-    F(cublasSsymv) F(cublasSsyr) F(cublasSsyr2) F(cublasSsyr2_v2) F(cublasSsyr2k) F(cublasSsyrk)  \
-    F(cublasSsyrkx) F(cublasStbmv) F(cublasStbmv_v2) F(cublasStbsv) F(cublasStbsv_v2)             \
-    F(cublasStpmv) F(cublasStpmv_v2) F(cublasStpsv) F(cublasStpsv_v2) F(cublasStpttr)             \
-    F(cublasStrmm) F(cublasStrmv) F(cublasStrsm) F(cublasStrsmBatched) F(cublasStrsv)             \
-    F(cublasStrttp) F(cublasSwapEx) F(cublasTSSgemvBatched) F(cublasTSSgemvStridedBatched)        \
+    F(cublasSetLoggerCallback) F(cublasSetSmCountTarget) F(cublasSgbmv) F(cublasSgelsBatched)     \
+    F(cublasSgemm) F(cublasSgemmGroupedBatched) F(cublasSgemv) F(cublasSgemvBatched)              \
+    F(cublasSgemvStridedBatched) F(cublasSgeqrfBatched) F(cublasSger) F(cublasSgetrfBatched)      \
+    F(cublasSgetriBatched) F(cublasSgetrsBatched) F(cublasShutdown) F(cublasSmatinvBatched)       \
+    F(cublasSnrm2) F(cublasSrot) F(cublasSrotg) F(cublasSrotm) F(cublasSrotmg) F(cublasSsbmv)     \
+    F(cublasSscal) F(cublasSspmv) F(cublasSspr) F(cublasSspr2) F(cublasSswap) F(cublasSsymm)      \
+    F(cublasSsymv) F(cublasSsyr) F(cublasSsyr2) F(cublasSsyr2k) F(cublasSsyrk) F(cublasSsyrkx)    \
+    F(cublasStbmv) F(cublasStbsv) F(cublasStpmv) F(cublasStpsv) F(cublasStpttr) F(cublasStrmm)    \
+    F(cublasStrmv) F(cublasStrsm) F(cublasStrsmBatched) F(cublasStrsv) F(cublasStrttp)            \
+    F(cublasSwapEx) F(cublasTSSgemvBatched) F(cublasTSSgemvStridedBatched)                        \
     F(cublasTSTgemvBatched) F(cublasTSTgemvStridedBatched) F(cublasUint8gemmBias)                 \
     F(cublasXerbla) F(cublasXtCgemm) F(cublasXtChemm) F(cublasXtCher2k) F(cublasXtCherk)          \
     F(cublasXtCherkx) F(cublasXtCreate) F(cublasXtCspmm) F(cublasXtCsymm) F(cublasXtCsyr2k)       \
@@ -82,21 +72,17 @@
     F(cublasXtZgemm) F(cublasXtZhemm) F(cublasXtZher2k) F(cublasXtZherk) F(cublasXtZherkx)        \
     F(cublasXtZspmm) F(cublasXtZsymm) F(cublasXtZsyr2k) F(cublasXtZsyrk) F(cublasXtZsyrkx)        \
     F(cublasXtZtrmm) F(cublasXtZtrsm) F(cublasZaxpy) F(cublasZbdmm) F(cublasZcopy)                \
-    F(cublasZdotc) F(cublasZdotu) F(cublasZdrot) F(cublasZdrot_v2) F(cublasZdscal)                \
-    F(cublasZdscal_v2) F(cublasZgbmv) F(cublasZgbmv_v2) F(cublasZgelsBatched) F(cublasZgemm)      \
-    F(cublasZgemm3m) F(cublasZgemv) F(cublasZgemvBatched) F(cublasZgemvStridedBatched)            \
-    F(cublasZgeqrfBatched) F(cublasZgerc) F(cublasZgeru) F(cublasZgetrfBatched)                   \
-    F(cublasZgetriBatched) F(cublasZgetrsBatched) F(cublasZhbmv) F(cublasZhbmv_v2)                \
-    F(cublasZhemm) F(cublasZhemm_v2) F(cublasZhemv) F(cublasZhemv_v2) F(cublasZher)               \
-    F(cublasZher2) F(cublasZher2_v2) F(cublasZher2k) F(cublasZher2k_v2) F(cublasZher_v2)          \
-    F(cublasZherk) F(cublasZherk_v2) F(cublasZherkx) F(cublasZhpmv) F(cublasZhpmv_v2)             \
-    F(cublasZhpr) F(cublasZhpr2) F(cublasZhpr2_v2) F(cublasZhpr_v2) F(cublasZmatinvBatched)       \
-    F(cublasZrot) F(cublasZrot_v2) F(cublasZrotg) F(cublasZrotg_v2) F(cublasZscal)                \
-    F(cublasZswap) F(cublasZsymm) F(cublasZsymv_v2) F(cublasZsyr2_v2) F(cublasZsyr2k)             \
-    F(cublasZsyr_v2) F(cublasZsyrk) F(cublasZsyrkx) F(cublasZtbmv) F(cublasZtbmv_v2)              \
-    F(cublasZtbsv) F(cublasZtbsv_v2) F(cublasZtpmv) F(cublasZtpmv_v2) F(cublasZtpsv)              \
-    F(cublasZtpsv_v2) F(cublasZtpttr) F(cublasZtrmm) F(cublasZtrmv) F(cublasZtrsm)                \
-    F(cublasZtrsmBatched) F(cublasZtrsv) F(cublasZtrttp)
+    F(cublasZdotc) F(cublasZdotu) F(cublasZdrot) F(cublasZdscal) F(cublasZgbmv)                   \
+    F(cublasZgelsBatched) F(cublasZgemm) F(cublasZgemv) F(cublasZgemvBatched)                     \
+    F(cublasZgemvStridedBatched) F(cublasZgeqrfBatched) F(cublasZgerc) F(cublasZgeru)             \
+    F(cublasZgetrfBatched) F(cublasZgetriBatched) F(cublasZgetrsBatched) F(cublasZhbmv)           \
+    F(cublasZhemm) F(cublasZhemv) F(cublasZher) F(cublasZher2) F(cublasZher2k) F(cublasZherk)     \
+    F(cublasZherkx) F(cublasZhpmv) F(cublasZhpr) F(cublasZhpr2) F(cublasZmatinvBatched)           \
+    F(cublasZrot) F(cublasZrot_v2) F(cublasZrotg) F(cublasZscal) F(cublasZswap) F(cublasZsymm)    \
+    F(cublasZsymv_v2) F(cublasZsyr2_v2) F(cublasZsyr2k) F(cublasZsyr_v2) F(cublasZsyrk)           \
+    F(cublasZsyrkx) F(cublasZtbmv) F(cublasZtbsv) F(cublasZtpmv) F(cublasZtpsv) F(cublasZtpttr)   \
+    F(cublasZtrmm) F(cublasZtrmv) F(cublasZtrsm) F(cublasZtrsmBatched) F(cublasZtrsv)             \
+    F(cublasZtrttp)
 
 static int missing(const char *name, bool *told) {
     char why[100];

@@ -211,6 +211,108 @@ static void level_2()
     check("trmv and trsv undo each other", ok && r.is([&](int, int j) { return r.at(0, j); }, 1e-9));
 }
 
+// Of a symmetric or Hermitian matrix that is stored as one triangle of a, by rows and columns.
+template <class T> static Z mirrored(const Matrix<T> &a, int i, int j, bool lower, bool hermitian)
+{
+    bool is_stored = lower ? i >= j : i <= j;
+    Z x = is_stored ? a.at(i, j) : a.at(j, i);
+    if (hermitian && i == j) return x.real();
+    return hermitian && !is_stored ? std::conj(x) : x;
+}
+
+// The lower triangle of a without gaps.
+template <class T> static std::vector<T> packed(const Matrix<T> &a)
+{
+    std::vector<T> out;
+    for (int j = 0; j < a.columns; j++)
+        for (int i = j; i < a.rows; i++) out.push_back(a.host[(size_t)j * a.ld + i]);
+    return out;
+}
+
+static void stored_otherwise()
+{
+    const int n = 6, k = 2;
+    Matrix<double> a(n, n), band(2 * k + 1, n), x(1, n), y(1, n), tight((n * (n + 1)) / 2, 1);
+    double alpha = 2, beta = 1;
+    tight.host = packed(a), tight.host.resize(tight.ld);
+    cudaMemcpy(tight.device, tight.host.data(), tight.ld * sizeof(double), cudaMemcpyHostToDevice);
+    bool ok = cublasDspmv(h, CUBLAS_FILL_MODE_LOWER, n, &alpha, tight.device, x.device, x.ld, &beta, y.device, y.ld) == 0;
+    check("spmv", ok && y.is([&](int, int i) {
+        Z sum = y.at(0, i);
+        for (int j = 0; j < n; j++) sum += 2.0 * mirrored(a, i, j, true, false) * x.at(0, j);
+        return sum;
+    }, 1e-12));
+    auto place = [&](int i, int j) { return j * n - j * (j - 1) / 2 + i - j; };
+    auto updated = [&](int at, bool twice) {
+        for (int j = 0; j < n; j++)
+            for (int i = j; i < n; i++)
+                if (place(i, j) == at)
+                    return tight.at(at, 0) + 2.0 * (twice ? x.at(0, i) * y.at(0, j) + y.at(0, i) * x.at(0, j)
+                                                          : x.at(0, i) * x.at(0, j));
+        return Z(0);
+    };
+    ok = cublasDspr(h, CUBLAS_FILL_MODE_LOWER, n, &alpha, x.device, x.ld, tight.device) == 0;
+    check("spr", ok && tight.is([&](int at, int) { return updated(at, false); }, 1e-12));
+    Matrix<double> v(1, n);
+    ok = cublasDtpmv(h, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_T, CUBLAS_DIAG_UNIT, n, tight.device, v.device, v.ld) == 0 &&
+         cublasDtpsv(h, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_T, CUBLAS_DIAG_UNIT, n, tight.device, v.device, v.ld) == 0;
+    check("tpmv and tpsv undo each other", ok && v.is([&](int, int j) { return v.at(0, j); }, 1e-9));
+
+    Matrix<double> u(1, n), w(1, n);
+    ok = cublasDgbmv(h, CUBLAS_OP_N, n, n, k, k, &alpha, band.device, band.ld, u.device, u.ld, &beta, w.device, w.ld) == 0;
+    check("gbmv", ok && w.is([&](int, int i) {
+        Z sum = w.at(0, i);
+        for (int j = 0; j < n; j++)
+            if (abs(i - j) <= k) sum += 2.0 * band.at(k + i - j, j) * u.at(0, j);
+        return sum;
+    }, 1e-12));
+    Matrix<double> q(1, n);
+    ok = cublasDsbmv(h, CUBLAS_FILL_MODE_UPPER, n, k, &alpha, band.device, band.ld, u.device, u.ld, &beta, q.device, q.ld) == 0;
+    check("sbmv", ok && q.is([&](int, int i) {
+        Z sum = q.at(0, i);
+        for (int j = 0; j < n; j++)
+            if (abs(i - j) <= k) sum += 2.0 * band.at(k - abs(i - j), i > j ? i : j) * u.at(0, j);
+        return sum;
+    }, 1e-12));
+}
+
+static void hermitian()
+{
+    const int n = 5, k = 3;
+    Matrix<cuComplex> a(n, n), b(n, k), c(n, n), x(1, n), y(1, n), product_of(n, k);
+    cuComplex alpha = make_cuComplex(1, 1), beta = make_cuComplex(0, 0);
+    float real = 2, one = 1;
+    bool ok = cublasChemv(h, CUBLAS_FILL_MODE_LOWER, n, &alpha, a.device, a.ld, x.device, x.ld, &beta, y.device, y.ld) == 0;
+    check("hemv", ok && y.is([&](int, int i) {
+        Z sum = 0;
+        for (int j = 0; j < n; j++) sum += mirrored(a, i, j, true, true) * x.at(0, j);
+        return Z(1, 1) * sum;
+    }, 1e-4));
+    ok = cublasChemm(h, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, n, k, &alpha, a.device, a.ld, b.device, b.ld, &beta,
+                     product_of.device, product_of.ld) == 0;
+    check("hemm", ok && product_of.is([&](int i, int j) {
+        Z sum = 0;
+        for (int l = 0; l < n; l++) sum += mirrored(a, i, l, true, true) * b.at(l, j);
+        return Z(1, 1) * sum;
+    }, 1e-4));
+    ok = cublasCherk(h, CUBLAS_FILL_MODE_UPPER, CUBLAS_OP_N, n, k, &real, b.device, b.ld, &one, c.device, c.ld) == 0;
+    check("herk", ok && c.is([&](int i, int j) {
+        if (i > j) return c.at(i, j);
+        Z sum = i == j ? Z(c.at(i, j).real()) : c.at(i, j);
+        for (int l = 0; l < k; l++) sum += 2.0 * b.at(i, l) * std::conj(b.at(j, l));
+        return sum;
+    }, 1e-4));
+    ok = cublasCher(h, CUBLAS_FILL_MODE_UPPER, n, &real, x.device, x.ld, a.device, a.ld) == 0;
+    check("her", ok && a.is([&](int i, int j) {
+        if (i > j) return a.at(i, j);
+        Z before = i == j ? Z(a.at(i, j).real()) : a.at(i, j);
+        return before + 2.0 * x.at(0, i) * std::conj(x.at(0, j));
+    }, 1e-4));
+    double p = 3, r = 4, cosine, sine;
+    ok = cublasDrotg(h, &p, &r, &cosine, &sine) == 0;
+    check("rotg", ok && fabs(p - 5) < 1e-12 && fabs(cosine - 0.6) < 1e-12 && fabs(sine - 0.8) < 1e-12);
+}
+
 static void level_3()
 {
     const int m = 6, n = 5;
@@ -315,7 +417,7 @@ int main(int argc, char **argv)
     }
     if (argc > 1 && !strcmp(argv[1], "kernels")) return kernels();
     if (argc > 1 && !strcmp(argv[1], "missing")) return cublasXtCreate(nullptr);
-    products(), batches(), level_1(), level_2(), level_3(), streams(), misuse();
+    products(), batches(), level_1(), level_2(), level_3(), stored_otherwise(), hermitian(), streams(), misuse();
     check("the end", cublasDestroy(h) == CUBLAS_STATUS_SUCCESS);
     return wrong > 0;
 }
