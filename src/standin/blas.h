@@ -45,7 +45,7 @@ typedef struct BlasArg {
     size_t element;       /* bytes of it or of an element */
     int rows, columns;    /* of a matrix; elements of a vector are its columns */
     char part;            /* of a matrix: 'U', 'L' a triangle that counts, 'B' a band; 0: all */
-    int below, above;     /* of a band: diagonals on each side of the main one; rows: the matrix's */
+    int below, above;     /* of a band: its diagonals beside the main one; rows: the matrix's */
     WorkAccess access;
     double scalar[5];     /* the host's value of it */
     bool is_beta;         /* at 0 the result is not read */
