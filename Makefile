@@ -75,7 +75,7 @@ objects    := $(sources:src/%.c=$O/obj/%.o)
 runtime    := $(filter $O/obj/runtime/%,$(objects))
 inject     := $(filter $O/obj/inject/%,$(objects))
 standin    := $(filter $O/obj/standin/%,$(objects))
-standins   := lib/libcublas.so.13 lib/libcublas.so.12
+standins   := $(addprefix lib/,libcublas.so.13 libcublas.so.12 libcufft.so.12 libcufft.so.11)
 library    := $(filter-out $O/obj/host/main.o $O/obj/host/precompile.o $(runtime) $(inject) $(standin),$(objects))
 modules    := $(sort $(shell find lua/gilua -name '*.lua'))
 references := $(patsubst %.c,%.so,$(wildcard kernels/*/reference.c))
@@ -115,10 +115,15 @@ $(standins): lib/%: $O/% FORCE
 	$Qcmp -s $< $@ || { cp $< $@.new && mv -f $@.new $@; }
 
 # Stand-ins of closed libraries, under their names; what they do is an op of libcudart.so.13.
-$(standins:lib/%=$O/%): $(standin) $O/libcudart.so.13
+$O/libcublas.so.%: prefix := cublas
+$O/libcufft.so.%: prefix := cufft
+$O/libcublas.so.12 $O/libcublas.so.13: $(filter $O/obj/standin/cublas/%,$(standin))
+$O/libcufft.so.11 $O/libcufft.so.12: $(filter $O/obj/standin/cufft/%,$(standin))
+$(standins:lib/%=$O/%): $O/libcudart.so.13
 	$(call say,LINK    $@)
-	$Qecho '$(@F) { global: cublas*; local: *; };' >$@.map
-	$Q$(CC) -shared $(link) -o $@ $^ $(system) -Wl,--no-undefined -Wl,-soname,$(@F) -Wl,--version-script=$@.map
+	$Qecho '$(@F) { global: $(prefix)*; local: *; };' >$@.map
+	$Q$(CC) -shared $(link) -o $@ $(filter %.o,$^) $O/libcudart.so.13 $(system) -Wl,--no-undefined \
+	    -Wl,-soname,$(@F) -Wl,--version-script=$@.map
 
 # What the driver loads into a program that is recorded on a GPU; the same of it.
 $O/libgilua_inject.so: src/inject/inject.map $(inject) $O/obj/runtime/fatbin.o $O/obj/runtime/map.o $O/libgilua.a

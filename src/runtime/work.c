@@ -110,3 +110,12 @@ void gilua_work_missing(const char *why) {
     if (call_begin(__func__)) report_missing("%s", why);
     call_end(cudaSuccess);
 }
+
+void gilua_work_unsupported(const char *name, const char *returns, bool *told) {
+    if (call_begin(name)) {
+        if (!*told) say("%s is not supported: it returns %s", name, returns);
+        *told = true;
+        report_missing("%s is not supported on the virtual GPU", name);
+    }
+    call_end(cudaSuccess);
+}

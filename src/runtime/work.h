@@ -40,4 +40,8 @@ WORK_API void *gilua_work_memory(const void *device, size_t width, size_t pitch,
 /* Notes why results are missing: `gilua run` says it at its end, with status 4. */
 WORK_API void gilua_work_missing(const char *why);
 
+/* The same of a function that is not here, and says so at once the first time. returns: the name
+** of what it then returns. */
+WORK_API void gilua_work_unsupported(const char *name, const char *returns, bool *told);
+
 #endif

@@ -253,6 +253,19 @@ else
   echo "ok $((count += 1)) - cuBLAS # SKIP there is no cublas_v2.h or no BLAS on this machine"
 fi
 
+# cuFFT, over FFTW.
+if [ -e "$toolkit/include/cufft.h" ] && "$GILUA" -e 'os.exit(package.loadlib("libfftw3f.so.3", "*") and
+    package.loadlib("libfftw3.so.3", "*") ~= nil)'; then
+  build fft -lcufft
+  runs "cuFFT stands in" 0 --quiet --check uninit,order,streams,races,global-races -- ./fft
+  is "its functions are right" 9 "$(grep -c right out)"
+  is "and nothing is found" "" "$(cat err)"
+  runs "a transform of memory that is too short" 6 --quiet -- ./fft beyond
+  like "is told as the call's" "cufftExecC2C reads 512 bytes: .*'cudaMalloc 1' .504 bytes.; in main" "$(cat err)"
+else
+  echo "ok $((count += 1)) - cuFFT # SKIP there is no cufft.h or no FFTW on this machine"
+fi
+
 # What cannot take the library's place, and what holds nothing that could run.
 env -u LD_PRELOAD nvcc -std=c++14 -c -o saxpy.o "$TOP/tests/programs/saxpy.cu" 2>nvcc.log
 env -u LD_PRELOAD nvcc -cudart static -o closed saxpy.o 2>nvcc.log
@@ -265,12 +278,12 @@ like "is told how to build it" "code for sm_90.* -gencode arch=compute_90,code=c
 is "and computes nothing" "" "$(cat out)"
 echo '#include <stddef.h>
 int cuInit(unsigned), cuGetExportTable(const void **, const void *);
-__attribute__((constructor)) static void begin(void) { cuInit(0), cuGetExportTable(NULL, NULL); }' >fft.c
-if gcc -shared -fPIC -Wl,-soname,libcufft.so.12 -o libcufft.so.12 fft.c &&
-  env -u LD_PRELOAD nvcc -cudart shared -Xlinker --no-as-needed,./libcufft.so.12 -o fft saxpy.o 2>nvcc.log; then
-  LD_LIBRARY_PATH=. runs "a program that does not look at what a closed library says" 4 --quiet -- ./fft
-  like "closed libraries are named" "./fft needs libcufft.so.12, whose kernels are machine code" "$(cat err)"
-  like "and at the end, too" "libcufft.so.12 found no GPU: its kernels are machine code" "$(tail -1 err)"
+__attribute__((constructor)) static void begin(void) { cuInit(0), cuGetExportTable(NULL, NULL); }' >closed.c
+if gcc -shared -fPIC -Wl,-soname,libcusparse.so.12 -o libcusparse.so.12 closed.c &&
+  env -u LD_PRELOAD nvcc -cudart shared -Xlinker --no-as-needed,./libcusparse.so.12 -o sparse saxpy.o 2>nvcc.log; then
+  LD_LIBRARY_PATH=. runs "a program that does not look at what a closed library says" 4 --quiet -- ./sparse
+  like "closed libraries are named" "./sparse needs libcusparse.so.12, whose kernels are machine code" "$(cat err)"
+  like "and at the end, too" "libcusparse.so.12 found no GPU: its kernels are machine code" "$(tail -1 err)"
 fi
 like "the library alone says how it is used" "gilua run -- PROGRAM" \
   "$(LD_LIBRARY_PATH=$TOP/lib ./saxpy 2>&1)"

@@ -3,7 +3,7 @@
 #ifndef GILUA_STANDIN_GEMM_H
 #define GILUA_STANDIN_GEMM_H
 
-#include "standin/blas.h"
+#include "standin/cublas/blas.h"
 
 typedef enum GemmType { /* cudaDataType_t */
     GEMM_R_32F = 0,

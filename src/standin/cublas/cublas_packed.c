@@ -1,6 +1,6 @@
 /* cublas_packed.c - functions of cuBLAS over matrices that are stored as diagonals (band) or as the
 ** columns of a triangle without gaps (packed). */
-#include "standin/cublas.h"
+#include "standin/cublas/cublas.h"
 
 #define TRIANGULAR LETTER(blas_part(uplo)), LETTER(blas_op(op)), LETTER(blas_diag(diag)), COUNT(n)
 #define SQUARE double work = 2.0 * n * n

@@ -1,5 +1,5 @@
 /* convert.c - numbers of other types as floats and doubles. See convert.h. */
-#include "standin/convert.h"
+#include "standin/cublas/convert.h"
 
 #include <math.h>
 #include <string.h>

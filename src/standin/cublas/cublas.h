@@ -3,7 +3,7 @@
 #ifndef GILUA_STANDIN_CUBLAS_H
 #define GILUA_STANDIN_CUBLAS_H
 
-#include "standin/blas.h"
+#include "standin/cublas/blas.h"
 
 #define EXPORT(name, ...)                                            \
     __attribute__((visibility("default"))) int name(__VA_ARGS__);    \

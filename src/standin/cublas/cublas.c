@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "standin/cublas.h"
-#include "standin/gemm.h"
+#include "standin/cublas/cublas.h"
+#include "standin/cublas/gemm.h"
 
 /* --- handles --- */
 

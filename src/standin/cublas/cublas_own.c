@@ -3,8 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "standin/blas.h"
-#include "standin/cublas.h"
+#include "standin/cublas/blas.h"
+#include "standin/cublas/cublas.h"
 
 #define OWN(type, run_, args_, operations_, waits_)                                               \
     blas_work(h, &(Work){.name = __func__,                                                        \

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "standin/gemm.h"
+#include "standin/cublas/gemm.h"
 
 typedef enum ConvertRounding { CONVERT_EXACT, CONVERT_F16, CONVERT_BF16, CONVERT_TF32 }
     ConvertRounding;

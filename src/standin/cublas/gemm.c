@@ -3,12 +3,12 @@
 ** Matrices of the type that is computed in go to BLAS as they are. Others are converted: halves,
 ** brain floats and what a fast mode rounds to floats, bytes to doubles, in which products of bytes
 ** are exact; the sums are then BLAS's, and the result is rounded once, to its type. */
-#include "standin/gemm.h"
+#include "standin/cublas/gemm.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "standin/convert.h"
+#include "standin/cublas/convert.h"
 
 typedef struct Submitted {
     Gemm g;

@@ -1,9 +1,7 @@
 /* cublas_missing.c - functions of cuBLAS that are not here: each says so, once, by its name, and
 ** returns CUBLAS_STATUS_NOT_SUPPORTED. Those with 64-bit sizes (cublasSgemm_v2_64 …) are not here,
 ** either: the loader names them. */
-#include <stdio.h>
-
-#include "standin/cublas.h"
+#include "standin/cublas/cublas.h"
 
 #define MISSING(F)                                                                                \
     F(cublasAlloc) F(cublasAsumEx) F(cublasAxpyEx) F(cublasCaxpy) F(cublasCbdmm) F(cublasCcopy)   \
@@ -84,18 +82,10 @@
     F(cublasZtrmm) F(cublasZtrmv) F(cublasZtrsm) F(cublasZtrsmBatched) F(cublasZtrsv)             \
     F(cublasZtrttp)
 
-static int missing(const char *name, bool *told) {
-    char why[100];
-    snprintf(why, sizeof why, "%s is not supported on the virtual GPU", name);
-    if (!*told) fprintf(stderr, "gilua: %s: it returns CUBLAS_STATUS_NOT_SUPPORTED\n", why);
-    *told = true;
-    gilua_work_missing(why);
-    return BLAS_NOT_SUPPORTED;
-}
-
-#define F(name)                        \
-    EXPORT(name, void) {               \
-        static bool told;              \
-        return missing(#name, &told);  \
+#define F(name)                                                                \
+    EXPORT(name, void) {                                                       \
+        static bool told;                                                      \
+        gilua_work_unsupported(#name, "CUBLAS_STATUS_NOT_SUPPORTED", &told);   \
+        return BLAS_NOT_SUPPORTED;                                             \
     }
 MISSING(F)

@@ -1,5 +1,5 @@
 /* blas.c - finds BLAS and runs calls of it on the device's memory. See blas.h. */
-#include "standin/blas.h"
+#include "standin/cublas/blas.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
