@@ -18,7 +18,7 @@ local transform = require "gilua.transform.transform"
 local M = {}
 
 -- Kinds that compute in another order or with other roundings.
-local ROUNDS = { divide = true, power = true, vector = true, split_accumulator = true,
+local ROUNDS = { divide = true, vector = true, split_accumulator = true,
   warp_row = true, warp_loop = true, subwarp = true, tree = true, warp_atomic = true,
   block_atomic = true, merge_threads = true, widen = true, coarsen = true, merge = true,
   grid_stride = true, grid_size = true, sections = true, axes = true, float = true }

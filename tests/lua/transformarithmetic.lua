@@ -1,4 +1,4 @@
--- Arithmetic under transformation: narrower numbers, divisions, powers.
+-- Arithmetic under transformation: narrower numbers, divisions.
 
 package.path = "tests/lua/?.lua;lua/?.lua;lua/?/init.lua;" .. package.path
 local rewritten = require "rewritten"
@@ -6,7 +6,7 @@ local tap = require "tap"
 local kernel = require "gilua.transform.kernel"
 local transform = require "gilua.transform.transform"
 
-local divide, power = transform.find "divide", transform.find "power"
+local divide = transform.find "divide"
 local unsigned = transform.find "unsigned"
 
 local right, refused = rewritten.judge({ 1, 33, 300 })
@@ -118,19 +118,6 @@ tap.case("divisions", function()
     .. ", and that no quotient's last digit decides what floorf gives (line 5)", "both")
   refused("by what changes", divide, rewritten.source(T .. [[
   for (int i = t; i < n; i += 64) out[i] = a[i] / (1.f + i);]]), 4, {}, "divides by nothing")
-end)
-
-tap.case("powers", function()
-  local text = right("small ones", power, rewritten.source(T .. [[
-  out[t] = powf(a[t] + 1.f, 2.0f) + pow((double)b[t], 3) + powf(fabsf(b[t]), 0.5f) + 1.f;]]), 4,
-    {}, { limit = 1e-2, sizes = { 1 } })
-  tap.has(text, "((a[t] + 1.f) * (a[t] + 1.f)) + (((double)b[t]) * ((double)b[t]) * "
-    .. "((double)b[t])) + sqrtf(fabsf(b[t]))", "as products and roots")
-  text = right("a float to a whole number, which is a double", power, rewritten.source(T .. [[
-  out[t] = pow(1e30f * a[t], 2) > 1e39;]]), 4, {}, { sizes = { 1 } })
-  tap.has(text, "(double)(1e30f * a[t]) * (double)(1e30f * a[t])", "multiplied as doubles")
-  refused("a large one", power, rewritten.source(T .. "  out[t] = powf(a[t], 7.f);"), 4, {},
-    "small constant exponent")
 end)
 
 tap.done()
