@@ -156,63 +156,8 @@ tap.case("sums that stay whole", function()
   for (int i = 0; i < n; i++) { float sum = 0.f; sum += a[i]; }]], 3, { "2" }, why)
 end)
 
-local fuse, unswitch = transform.find "fuse", transform.find "unswitch"
+local unswitch = transform.find "unswitch"
 local T = "  int t = blockIdx.x * blockDim.x + threadIdx.x;\n"
-
-tap.case("loops that become one", function()
-  local text = right("neighbours", fuse, rewritten.source(T .. [[
-  float sum = 0.f;
-  for (int i = t; i < n; i += 64) {
-    out[i] = a[i] * 2.f;
-  }
-  for (int i = t; i < n; i += 64) {
-    float x = out[i] + b[i];
-    sum += x;
-  }
-  out[t + 2000] = sum;]]), 5)
-  tap.has(text, "out[i] = a[i] * 2.f;\n    { float x = out[i] + b[i];", "one behind the other")
-  right("without braces", fuse, rewritten.source(T .. [[
-  int i;
-  for (i = t; i < n; i += 64) out[i] = a[i];
-  for (i = t; i < n; i += 64)
-    out[i] += b[i];
-  out[3000 + t] = i;]]), 5)
-  local function other(first, second)
-    return rewritten.source(T .. "  float s = 0.f;\n  for (int i = t; i < n; i += 64) " .. first
-      .. "\n  for (int i = t; i < n; i += 64) " .. second)
-  end
-  refused("what the second reads of another iteration", fuse,
-    other("out[i] = a[i];", "out[i + 2000] = out[i + 64];"), 5, {}, "in another iteration")
-  refused("a sum that the second uses", fuse, other("s += a[i];", "out[i] = s;"), 5, {},
-    "uses a variable")
-  refused("another head", fuse, rewritten.source(T .. [[
-  for (int i = t; i < n; i += 64) out[i] = a[i];
-  for (int i = t; i <= n; i += 64) out[i] += a[i];]]), 4, {}, "different")
-  refused("elements around its own", fuse, rewritten.source [[
-  for (int i = 0; i < n; i++) for (int j = 0; j < 4; j++) out[i + j] = a[i];
-  for (int i = 0; i < n; i++) for (int j = 0; j < 4; j++) b[i] + out[i + j];]], 3, {},
-    "in another iteration")
-  refused("pointers of one name", fuse, rewritten.source [[
-  for (int i = 0; i < n; i++) { float *p = out + i % 3; p[i] = a[i]; }
-  for (int i = 0; i < n; i++) { float *p = out + i % 2; p[i] += b[i]; }]], 3, {},
-    "in another iteration")
-  refused("a start that goes on", fuse, rewritten.source [[
-  int i = 0;
-  for (i = i + 1; i < n; i++) out[i] = a[i];
-  for (i = i + 1; i < n; i++) out[i] *= b[i];]], 4, {}, "changes the head")
-  refused("no step at all", fuse, rewritten.source [[
-  for (int i = 0; i < -n; i += 0) out[i] = a[i];
-  for (int i = 0; i < -n; i += 0) out[i] *= b[i];]], 3, {}, "in another iteration")
-  right("even and odd", fuse, rewritten.source(T .. [[
-  if (t == 0) {
-    for (int i = 0; i < n; i++) out[2 * i] = a[i];
-    for (int i = 0; i < n; i++) out[2 * i + 1] = b[i];
-  }]]), 5)
-  refused("something between", fuse, rewritten.source(T .. [[
-  for (int i = t; i < n; i += 64) out[i] = a[i];
-  t = 5;
-  for (int i = t; i < n; i += 64) out[i] += a[i];]]), 4, {}, "right behind it")
-end)
 
 tap.case("a loop that becomes two", function()
   local source = rewritten.source(T .. [[

@@ -84,7 +84,6 @@ end
 local FREE = { atomicAdd = true, atomicSub = true, atomicMin = true, atomicMax = true,
                atomicAnd = true, atomicOr = true, atomicXor = true }
 
-
 --- Does a part do what other threads may wait for?
 ---@param fn table
 ---@param inside table its effects
@@ -98,9 +97,8 @@ end
 
 --- Is a loop's first value the same whenever it is asked for, its body done or not?
 ---@param loop table
----@param inside? table the effects that may change it; else its body's
-function M.keeps_start(loop, inside)
-  return loop.start and loop_of.is_invariant(loop.fn, loop.start, inside or loop.inside)
+function M.keeps_start(loop)
+  return loop.start and loop_of.is_invariant(loop.fn, loop.start, loop.inside)
     and not effects.of(loop.fn, loop.start).reads[loop.variable]
 end
 
@@ -110,18 +108,22 @@ local function is_steady(loop, index)
   return loop_of.is_invariant(loop.fn, index, loop.inside)
 end
 
--- The indices of two accesses of which nothing but the loops' variables changes.
-local function steady_indices(loop, other, a, b)
+-- The indices of two accesses of which nothing but the loop's variable changes.
+local function steady_indices(loop, a, b)
   local one, two = { base = a.base, indices = {} }, { base = b.base, indices = {} }
-  for i = 1, #a.indices do
-    local p, q = a.indices[i], b.indices[i]
-    if is_steady(loop, p) and is_steady(loop, q) and is_steady(other, p)
-      and is_steady(other, q) then
+  for i, p in ipairs(a.indices) do
+    if is_steady(loop, p) and is_steady(loop, b.indices[i]) then
       table.insert(one.indices, p)
-      table.insert(two.indices, q)
+      table.insert(two.indices, b.indices[i])
     end
   end
   return one, two
+end
+
+-- Are two accesses elements of one array, as far as a loop's text says?
+local function are_alike(loop, a, b)
+  return a.base and a.base == b.base and a.indices and b.indices and #a.indices == #b.indices
+    and not loop.inside.writes[a.base]
 end
 
 --- By how many iterations of a loop an access comes later to the place of another: 0, in the same
@@ -130,15 +132,9 @@ end
 ---@param loop table
 ---@param a table access
 ---@param b table the other
----@param other? table the loop with the same head in which b is, where it is another
-function M.distance(loop, a, b, other)
-  other = other or loop
-  local base = a.base
-  if not base or base ~= b.base or not a.indices or not b.indices or #a.indices ~= #b.indices
-    or loop.step == 0 or loop.inside.writes[base] or other.inside.writes[base] then
-    return nil
-  end
-  local one, two = steady_indices(loop, other, a, b)
+function M.distance(loop, a, b)
+  if not are_alike(loop, a, b) or loop.step == 0 then return nil end
+  local one, two = steady_indices(loop, a, b)
   return affine.distance(loop.fn.kernel, one, two, loop.variable, loop.step or 1)
 end
 
@@ -188,10 +184,7 @@ end
 ---@param b table the other
 function M.follows(loop, a, b)
   local kernel, name = loop.fn.kernel, loop.variable
-  if not a.base or a.base ~= b.base or not a.indices or not b.indices
-    or #a.indices ~= #b.indices or loop.inside.writes[a.base] then
-    return false
-  end
+  if not are_alike(loop, a, b) then return false end
   for i, index in ipairs(a.indices) do
     local other = b.indices[i]
     local one, two = form_of(kernel, index), form_of(kernel, other)

@@ -5,7 +5,7 @@
 -- becomes   a loop whose body does two things, as two loops one after the other
 -- promises  apart
 --
--- The other way round from `fuse`. Each of the loops needs fewer registers and goes through fewer
+-- The inverse of loop fusion. Each of the loops needs fewer registers and goes through fewer
 -- arrays at a time. The first does all its iterations before the second begins, so that nothing may
 -- go back from the second part of the body to the first one of a later iteration, and no variable
 -- from one part to the other.
