@@ -232,8 +232,8 @@ tap.case("one that is no record takes all arrays of the function, where it says 
   tap.is(gene_of("  a[0] = 1.f;", "T:any<3>()").promise, "all is well", "its own promise")
   tap.is(gene_of("  a[0] = p[0];", "T:any<3>()", "__device__ float *p; " .. HEAD).promise,
     "all is well, and `a` and `p` are different memory", "with those that no host keeps")
-  tap.is(gene_of("  for (int i = 0; i < 9; i++)\n    if (p[0] > 0.f) a[i] = 1.f;",
-    "T:unswitch<3>()", "__device__ float *p; " .. HEAD).promise,
+  tap.is(gene_of("  for (int i = 0; i < *p; i++) a[i] = 1.f;",
+    "T:unroll<3>(2)", "__device__ int *p; " .. HEAD).promise,
     "`a` and `p` are different memory", "of a record")
 end)
 

@@ -156,7 +156,6 @@ tap.case("sums that stay whole", function()
   for (int i = 0; i < n; i++) { float sum = 0.f; sum += a[i]; }]], 3, { "2" }, why)
 end)
 
-local unswitch = transform.find "unswitch"
 local T = "  int t = blockIdx.x * blockDim.x + threadIdx.x;\n"
 
 tap.case("a loop that becomes two", function()
@@ -236,25 +235,6 @@ tap.case("loops that stay whole", function()
     "where it begins")
   refused("no number", "split", of "for (int i = 0; i < n; i++) { out[i] = 0; out[i + 1] = 1; }", 5,
     {}, "split<LINE>(STATEMENTS)")
-end)
-
-tap.case("a condition asked once", function()
-  local source = rewritten.source(T .. [[
-  for (int i = t; i < n; i += 64) {
-    if (n % 2 == 0)
-      out[i] = a[i];
-    else
-      out[i] = b[i];
-    out[i] += 1.f;
-  }]])
-  local text = right("with an else", unswitch, source, 4)
-  tap.has(text, "  if (n % 2 == 0) {\n    for (int i = t; i < n; i += 64) {\n", "before two loops")
-  right("without", unswitch, rewritten.source(T .. [[
-  for (int i = t; i < n; i += 64) if (a[t] > 0.f) out[i] = 1.f;]]), 4)
-  refused("one that changes", unswitch, rewritten.source(T .. [[
-  for (int i = t; i < n; i += 64) if (i > 5) out[i] = 1.f;]]), 4, {}, "stays the same")
-  refused("one of what the loop writes", unswitch, rewritten.source(T .. [[
-  for (int i = t; i < n; i += 64) if (out[0] > 5.f) out[i] = 1.f;]]), 4, {}, "stays the same")
 end)
 
 tap.case("a loop for values that are known", function()

@@ -43,7 +43,7 @@ local OWN = [[
   rewrite.split_accumulator rewrite.keep rewrite.carry rewrite.hoist rewrite.specialise
   rewrite.vector rewrite.batch rewrite.search rewrite.prefetch rewrite.reuse rewrite.stage
   rewrite.shuffle rewrite.transpose rewrite.float rewrite.narrow rewrite.unsigned rewrite.divide
-  rewrite.remainder rewrite.unswitch rewrite.split
+  rewrite.remainder rewrite.split
   rewrite.sections rewrite.fuse_kernels rewrite.warp_atomic rewrite.block_atomic rewrite.tree
   rewrite.warp_loop rewrite.warp_barrier rewrite.barriers rewrite.private rewrite.pad
   rewrite.constant
@@ -52,7 +52,7 @@ local OWN = [[
 -- What each is made against: too many instructions, too few at a time, too many bytes.
 local EASES = {
   issue = "merge merge_threads unroll vector specialise float narrow unsigned divide hoist "
-    .. "keep unswitch block_atomic warp_atomic pad tree stage shuffle remainder subwarp",
+    .. "keep block_atomic warp_atomic pad tree stage shuffle remainder subwarp",
   latency = "warp_row grid_size unroll split_accumulator hoist reuse keep vector tree stage "
     .. "shuffle carry widen warp_loop batch search prefetch barriers private constant split "
     .. "fuse_kernels sections subwarp",
