@@ -1,8 +1,8 @@
 --- early: can a tree be evaluated for another iteration of a loop, before that begins?
 --
 -- Yes where it is made of the loop's variable, of what does not change in the loop, of what the
--- body computes from these alone, and of loads that the caller says can be made early. A macro that
--- another macro names is taken only where it is one word, and the caller takes such.
+-- body computes from these alone, and of loads that the caller says can be made early. A macro may
+-- name anything, so that none is taken that names another.
 
 local effects = require "gilua.facts.effects"
 
@@ -24,12 +24,12 @@ function M.value(loop, name)
 end
 
 -- Has a name its value before any iteration does anything?
-local function is_early_name(loop, name, token, caller, steps)
+local function is_early_name(loop, name, token, can_load, steps)
   local fn, value = loop.fn, M.value(loop, name)
-  if value then return M.of(loop, value, caller, steps + 1) end
-  local macro, d = fn.kernel.macros[name], fn:declaration(name, token)
-  if macro and not (caller.macros and macro.value) or loop.inside.declares[name]
-    or fn.addressed[name] or name ~= loop.variable and loop.inside.writes[name] then
+  if value then return M.of(loop, value, can_load, steps + 1) end
+  local d = fn:declaration(name, token)
+  if fn.kernel.macros[name] or loop.inside.declares[name] or fn.addressed[name]
+    or name ~= loop.variable and loop.inside.writes[name] then
     return false
   end
   return not (d and d.shared and #d.extents == 0)
@@ -38,10 +38,10 @@ end
 --- Can a tree be evaluated for another iteration?
 ---@param loop table
 ---@param tree table
----@param caller { load: fun(access: table, steps: integer): boolean, macros?: boolean }
+---@param can_load fun(access: table, steps: integer): boolean
 ---@param steps? integer so far
 ---@return boolean
-function M.of(loop, tree, caller, steps)
+function M.of(loop, tree, can_load, steps)
   steps = steps or 0
   local all = effects.of(loop.fn, tree)
   if steps > MOST_STEPS or all.opaque or all.warp or all.barrier or next(all.writes) then
@@ -51,10 +51,10 @@ function M.of(loop, tree, caller, steps)
     if not call.name or not effects.is_pure(call.name) then return false end
   end
   for name, tokens in pairs(all.reads) do
-    if not is_early_name(loop, name, tokens[1], caller, steps) then return false end
+    if not is_early_name(loop, name, tokens[1], can_load, steps) then return false end
   end
   for _, access in ipairs(all.accesses) do
-    if not caller.load(access, steps + 1) then return false end
+    if not can_load(access, steps + 1) then return false end
   end
   return true
 end

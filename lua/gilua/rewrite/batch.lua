@@ -32,12 +32,12 @@ local function can_load(loop, access, steps)
   for _, other in ipairs(loop.inside.accesses) do
     if other.write and apart.may_meet(loop.fn, other, access) then return false end
   end
-  local caller = { load = function(one, more) return can_load(loop, one, more) end }
+  local function can_load_too(one, more) return can_load(loop, one, more) end
   local is_inner = loop.inside.declares[access.base]
   local base = is_inner and early.value(loop, access.base)
-  if is_inner and not (base and early.of(loop, base, caller, steps)) then return false end
+  if is_inner and not (base and early.of(loop, base, can_load_too, steps)) then return false end
   for _, index in ipairs(access.indices) do
-    if not early.of(loop, index, caller, steps) then return false end
+    if not early.of(loop, index, can_load_too, steps) then return false end
   end
   return true
 end
