@@ -8,8 +8,8 @@ __global__ void blur(float *y, const float *x, int n)
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
     y[i] = x[i] + 1.0f;
-    y[i] = y[i] * x[i];
-    y[i] = y[i] + x[i] * x[i];
+    for (int k = 0; k < n % 7 + 20; k++)
+        y[i] = y[i] * 0.5f + x[i];
 }
 int main()
 {
@@ -37,10 +37,13 @@ fails "apply does not put it back" "the winner of run $marked" "$GILUA" apply ru
 is "unless told to" 0 $?
 
 # A transformation that loads an element once takes arrays for apart, too.
+cp blur/problem.lua problem.lua
+sed -i 's/grammar = {/& restricts = false,/' blur/problem.lua
 "$GILUA" evolve blur --scheme langdon --population 24 --generations 2 --out transformed >transformed.log
 like "a transformation promises it as well" \
-  '^MARKED: promises by T:reuse<5>\(\) that its arrays are different memory, but line 16 launches it with `a` as both' \
+  '^MARKED: promises by T:(keep|hoist)<6>\(\) that its arrays are different memory, but line 16 launches it with `a` as both' \
   "$(cat transformed.log)"
+mv problem.lua blur
 
 mv blur.cu away.cu
 "$GILUA" evolve blur --population 24 --generations 2 --scheme langdon --transform no --out moved >evolve.log

@@ -146,39 +146,6 @@ tap.case("loads before a loop", function()
   for (int i = t; i < n; i += 64, j++) out[i] = a[j];]]), 5, {}, "the loop has no")
 end)
 
-tap.case("an element that is loaded again", function()
-  local text = right("behind stores", "reuse", rewritten.source(T .. [[
-  out[t] = a[t] * 2.f;
-  out[t + 100] = a[t] + b[t];
-  if (a[t] > 0.f) out[t + 200] = b[t];]]), 4)
-  tap.has(text, "  const float a_here = a[t];\n  out[t] = a_here * 2.f;\n", "loaded before")
-  tap.has(text, "if (a_here > 0.f) out[t + 200] = b[t];", "in all that follow")
-  right("up to where it is written", "reuse", rewritten.source(T .. [[
-  float x = out[t] + a[t];
-  out[t] = out[t] * x;
-  out[t + 100] = out[t];]]), 4)
-  local none = "no statement there"
-  refused("only once", "reuse", rewritten.source(T .. "  out[t] = a[t] + a[t];"), 4, {}, none)
-  refused("an index that changes", "reuse", rewritten.source(T .. [[
-  float x = a[t];
-  t++;
-  out[t] = a[t] + x;]]), 4, {}, none)
-  refused("a name that stays the element's", "reuse", rewritten.source(T .. [[
-  __shared__ float mine[64];
-  mine[threadIdx.x] = a[t];
-  const float &same = mine[threadIdx.x];
-  float x = mine[threadIdx.x];
-  mine[threadIdx.x] = 5.f;
-  out[t] = x + same;]]), 6, {}, none)
-  refused("one behind a barrier", "reuse", rewritten.source(T .. [[
-  float x = out[t];
-  __syncthreads();
-  out[t] = out[t] + x;]]), 4, {}, none)
-  refused("one that may not be made", "reuse", rewritten.source(T .. [[
-  float x = t > 3 ? a[t] : 0.f;
-  out[t] = a[t] + x;]]), 4, {}, none)
-end)
-
 tap.case("several elements at once", function()
   local row = rewritten.source(T .. [[
   float sum = 0.f;
