@@ -359,34 +359,6 @@ tap.case("a block that is a template's parameter", function()
   tap.has(open("go<M>(5);", BOUNDS, GO:format ""), "how many threads", "or nobody")
 end)
 
-tap.case("numbers that are divided, where the host says that none is below 0", function()
-  local source = ('extern "C" __global__ void k(int *y, int w, int h, long long q)\n{\n'
-    .. "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
-    .. "    if (i < w * h) y[i] = i / w + %s;\n}\n")
-  local function said(launch, more)
-    local path, text = tap.folder() .. "/divides.cu", source:format(more or "i % w")
-    scratch.write(path, text .. "int main(int argc, char **argv) {\n" .. launch .. "\n}\n")
-    local p = gi.problem(scratch.problem(text, ([[{
-      source = "kernel.cu", kernel = "k", size = 64, block_size_x = 64,
-      args = { { name = "y", type = "i32", count = 64, role = "out" },
-               { name = "w", type = "i32", value = 8 }, { name = "h", type = "i32", value = 8 },
-               { name = "q", type = "i64", value = 8 } },
-      made_from = { path = %q, template = {} } }]]):format(path)))
-    local marks, kept = promises.of(p, "T:unsigned<1>()")
-    return (table.concat(marks, "\n") .. table.concat(kept, "\n")):match "not negative.*"
-  end
-  local UNKNOWN, KEPT = "not negative", "not negative: asked of the host, whose launches give no "
-    .. "number below 0"
-  tap.is(said "k<<<1, 64>>>(y, 8, 9, 7);", KEPT, "numbers")
-  tap.is(said "int w = 4; k<<<1, 64>>>(y, w * 2, 9, -7);", KEPT, "one that is not divided")
-  tap.is(said "k<<<1, 64>>>(y, atoi(argv[1]), 9, 7);", UNKNOWN, "what the program is given")
-  tap.is(said "k<<<1, 64>>>(y, 8, 9, 7); k<<<1, 64>>>(y, -8, 9, 7);", UNKNOWN, "one is below 0")
-  tap.is(said("k<<<1, 64>>>(y, 8, 9, 1LL << 40);", "(int)(q * i / 8)"), UNKNOWN,
-    "too long for 32 bits")
-  tap.is(said("k<<<1, 64>>>(y, 8, 9, 7);", "y[i] % w"), UNKNOWN, "numbers of an array")
-  tap.is(said "", UNKNOWN, "nothing launches it")
-end)
-
 tap.case("the sides of a block that is a dim3", function()
   local function is(body, want)
     local said = open(body .. " k<<<9, t>>>(a, b, c, n);", BOUNDS)

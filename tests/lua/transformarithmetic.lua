@@ -7,7 +7,6 @@ local kernel = require "gilua.transform.kernel"
 local transform = require "gilua.transform.transform"
 
 local divide = transform.find "divide"
-local unsigned = transform.find "unsigned"
 
 local right, refused = rewritten.judge({ 1, 33, 300 })
 
@@ -39,50 +38,6 @@ tap.case("64 bits to 32", function()
   refused("nothing so wide", "narrow", rewritten.source(T), 1, {}, "no numbers of 64 bits")
   refused("an address", "narrow", "__global__ void f(long *x) {\n  long y = 0;\n"
     .. "  long *z = &y;\n  x[0] = *z;\n}\n", 1, {}, "the address of y")
-end)
-
-tap.case("divisions without signs", function()
-  local text = right("indices", "unsigned", rewritten.source(T .. [[
-  for (int i = t; i < n; i += 64) {
-    const int row = (i + 3) / (n + 1), rest = i / 3 % n;
-    out[i] = a[row] + rest + i % 7 + (i ? 5 / 2 : a[i] / 2);
-  }]]), 1, {})
-  tap.has(text, "row = (int)((unsigned int)(i + 3) / (unsigned int)(n + 1)), rest = (int)("
-    .. "(unsigned int)i / 3u % (unsigned int)n);", "a sum in brackets, and a chain once")
-  tap.has(right("a condition and a step", "unsigned", rewritten.source(T .. [[
-  if (t / 3 % n < 5)
-    for (int i = t; i < n; i += 1 + t / 40) out[i] = a[i];]]), 1, {}),
-    "if ((int)((unsigned int)t / 3u % (unsigned int)n) < 5)", "where it is asked")
-  tap.has(text, "rest + (int)((unsigned int)i % 7u) + (i ? 5 / 2 : a[i] / 2);",
-    "not of constants, nor of floating numbers")
-  local function promise(statement)
-    local source = rewritten.source(T .. statement)
-    return unsigned.make(kernel.of_text(source), 1, {}).promise
-  end
-  for _, known in ipairs { "out[t] = t % 7;", "for (int i = t; i < n; i += 2) out[i] = i / 3;",
-                           "const int u = t & -1; out[t] = (u * 2 >> 1) / 5;" } do
-    tap.is(promise(known), nil, "no promise: " .. known)
-  end
-  for _, open in ipairs { "out[t] = t % n;", "for (int i = n; i > 0; i--) out[i] = i / 3;",
-                          "for (int i = t; i < n; i++) { i -= 2; out[i] = i / 3; }",
-                          "const int u = t - 5; out[t] = u / 5;",
-                         "const int u = threadIdx.x - 5; out[t] = u / 5;",
-                         "out[t] = (int)(threadIdx.x - 5) / 5;" } do
-    tap.has(promise(open) or "", "not negative", "a promise: " .. open)
-  end
-  text = rewritten.text("unsigned", rewritten.source(T .. [[
-  int all[2] = { t, n };
-  auto &one = all[0];
-  auto *many = all;
-  out[t] = one / n + many[1] / n;]]), 1) or ""
-  tap.has(text, "(unsigned int)one / (unsigned int)n) + many[1] / n;", "what auto is, where told")
-  local source = "__constant__ int3 size;\n" .. rewritten.source(T .. "out[t] = n / size.x;")
-  tap.has(rewritten.text("unsigned", source, 2) or "", "(unsigned int)n / (unsigned int)size.x)",
-    "variables in constant memory have their types")
-  refused("floats", "unsigned", rewritten.source(T .. "out[t] = a[t] / b[t];"), 1, {},
-    "no whole numbers that have a sign")
-  refused("no signs", "unsigned", rewritten.source "out[threadIdx.x / 3] = threadIdx.x % n / 5u;",
-    1, {}, "no whole numbers that have a sign")
 end)
 
 tap.case("divisions", function()

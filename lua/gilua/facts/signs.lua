@@ -18,7 +18,6 @@ local UNSIGNED_SMALL = { ["unsigned char"] = true, ["unsigned short"] = true, uc
 local MOST_DEPTH = 12 -- of names that are made of others
 
 local is_small -- (fn, node, depth)
-local asked -- names of a kernel's parameters that are taken for small; nil: none is
 
 -- The loop around a token whose head counts a variable upwards, from where and by what is small.
 local function counts_up(fn, name, token, depth)
@@ -42,10 +41,6 @@ local function is_small_name(fn, node, depth)
   if UNSIGNED_SMALL[d.type] then return true end
   if counts_up(fn, node.text, node.token, depth) then return true end
   local kept = M.WHOLE[types.plain(d.type)] and sides.kept(fn, node.text)
-  if asked and kept and kept.parameter and fn.is_entry then
-    asked[node.text] = true
-    return true
-  end
   return kept and not kept.parameter and is_small(fn, kept.init, depth + 1) or false
 end
 
@@ -85,22 +80,6 @@ end
 ---@param node table
 ---@return boolean
 function M.is_small(fn, node) return is_small(fn, node, 0) end
-
---- Returns which arguments of a launch have to be not below zero for a tree's value to be so; nil
---- where no arguments make it so.
----@param fn table of kernel.read
----@param node table
----@return integer[]? places
-function M.small_by(fn, node)
-  local _ <close> = setmetatable({}, { __close = function() asked = nil end })
-  asked = {}
-  if not is_small(fn, node, 0) then return nil end
-  local places = {}
-  for i, param in ipairs(fn.params) do
-    if asked[param.name] then places[#places + 1] = i end
-  end
-  return places
-end
 
 --- Is a tree's value above zero?
 ---@param fn table of kernel.read

@@ -410,12 +410,12 @@ local function is_one_warp(problem, genome, host, ways)
   return true
 end
 
--- Is an argument from one number to another at every launch?
-local function is_from_to(host, ways, i, least, most)
+-- Is an argument at most a number at every launch?
+local function is_at_most(host, ways, i, most)
   for _, way in ipairs(ways) do
     local said = way.launch.told[i] or way.launch.args[i]
     local value = said and fixed.is(host, said, way.launch.body) and host:value(way.args[i])
-    if not value or value < least or value > most then return false end
+    if not value or value > most then return false end
   end
   return #ways > 0
 end
@@ -430,7 +430,7 @@ local function of_guards(host, problem, ways, set, tell)
     local side = ("xyz"):sub(d or 4, d or 4)
     local length = d and set[d]
     local is_shorter = length and length < (own["block_size_" .. side] or 1)
-    if is_shorter and not is_from_to(host, ways, i, -math.huge, length) then
+    if is_shorter and not is_at_most(host, ways, i, length) then
       tell("that `%s` is at most %d, as a thread's place in its block is compared with it and "
         .. "blocks become %d long in %s", arg.name, length, length, side)
     end
@@ -521,35 +521,15 @@ end
 --------------------------------------------------------------------------------------------------
 -- Numbers
 
--- Has every launch numbers of 32 bits, and none below 0, for what a gene promises of them?
-local function has_small(host, ways, gene)
-  for _, i in ipairs(gene.small or {}) do
-    if not is_from_to(host, ways, i, 0, 2 ^ 31 - 1) then return false end
-  end
-  return gene.promise ~= nil and gene.small ~= nil
-end
-
--- Does the promise of a gene hang on what the launches give?
-local function asks_of_arguments(problem, genome)
-  for _, gene in ipairs(problem.grammar:genes(genome) or {}) do
-    if gene.promise and gene.small then return gene.promise end
-  end
-end
-
 -- What transformations promise of all numbers and all work: the cases have some. How wrong an
 -- answer may be, a person who wrote the problem has said himself.
-local function of_genes(problem, genome, is_own, host, ways, tell, keep)
+local function of_genes(problem, genome, is_own, host, ways, tell)
   local is_made = not is_own and not problem.definition.recorded
   for _, gene in ipairs(problem.grammar:genes(genome) or {}) do
     local is_kept = gene.promise == warp_barrier.PROMISE and (host or not is_made)
       and is_one_warp(problem, genome, host, ways)
     is_kept = is_kept or is_own and gene.promise == float.promise
-    if host and has_small(host, ways, gene) then
-      keep("by %s that %s: asked of the host, whose launches give no number below 0", gene.text,
-        gene.promise)
-    elseif gene.promise and not is_kept then
-      tell("by %s that %s", gene.text, gene.promise)
-    end
+    if gene.promise and not is_kept then tell("by %s that %s", gene.text, gene.promise) end
   end
 end
 
@@ -731,11 +711,10 @@ function M.of(problem, genome, seen)
   local changed = is_made and changes_launch(problem, genome)
     and "that every launch is changed with it"
   local of_launches = arrays or bounds[1] or (block or grid or {}).conditions or changed
-  local first = of_launches or is_made
-    and (waits_in_warp(problem, genome) or asks_of_arguments(problem, genome))
+  local first = of_launches or is_made and waits_in_warp(problem, genome)
   local host = first and asked(tell, first, t, t.kernel)
   local ways = host and ways_to(host, t.kernel) or {}
-  of_genes(problem, genome, not is_asked, host, ways, tell, keep)
+  of_genes(problem, genome, not is_asked, host, ways, tell)
   of_proved(problem, genome, keep)
   local rows = seen and watched(problem, genome, seen) or {}
   if not is_made then of_watched(rows, tell, keep) end

@@ -154,7 +154,7 @@ local function step(self, before, index, g)
   made.steps[index] = edited
     and { says = change.says or "", launch = change.launch, promise = change.promise,
           pairs = change.pairs, asked = change.asked, twice = change.twice,
-          reach = reach_of(change.edits), small = change.small }
+          reach = reach_of(change.edits) }
     or { why = why }
   if not edited then return made end
   made.lines = edited
@@ -309,8 +309,7 @@ end
 --- lines (those that it changes), says and launch, or why it is passed over; apart: arrays are
 --- taken for different memory that are not proved to be; proved: all are; pairs: which; twice:
 --- lines stay beside a copy; reach: from which line to which it changes some, though another gene
---- did later; judged: data say whether it keeps the meaning; promise: what it takes of numbers;
---- small: the places of arguments that keep it where none is below 0 }.
+--- did later; judged: data say whether it keeps the meaning; promise: what it takes of numbers }.
 function Grammar:genes(genome)
   if not gene.any(genome) then return self.core:genes(genome) end
   local words, why = sorted(self, genome)
@@ -328,7 +327,7 @@ function Grammar:genes(genome)
       apart = step_of.pairs ~= nil and #step_of.pairs > 0,
       proved = step_of.asked and #step_of.pairs == 0 or false,
       judged = known.judged or false,
-      promise = step_of.promise, reach = step_of.reach, small = step_of.small }
+      promise = step_of.promise, reach = step_of.reach }
   end
   return list
 end

@@ -42,7 +42,7 @@ local OWN = [[
   rewrite.grid_stride rewrite.grid_size rewrite.warp_row rewrite.subwarp rewrite.unroll
   rewrite.split_accumulator rewrite.keep rewrite.carry rewrite.hoist rewrite.specialise
   rewrite.vector rewrite.batch rewrite.search rewrite.stage
-  rewrite.shuffle rewrite.transpose rewrite.float rewrite.narrow rewrite.unsigned rewrite.divide
+  rewrite.shuffle rewrite.transpose rewrite.float rewrite.narrow rewrite.divide
   rewrite.remainder rewrite.split
   rewrite.sections rewrite.fuse_kernels rewrite.warp_atomic rewrite.block_atomic rewrite.tree
   rewrite.warp_loop rewrite.warp_barrier rewrite.barriers rewrite.private rewrite.pad
@@ -51,7 +51,7 @@ local OWN = [[
 
 -- What each is made against: too many instructions, too few at a time, too many bytes.
 local EASES = {
-  issue = "merge merge_threads unroll vector specialise float narrow unsigned divide hoist "
+  issue = "merge merge_threads unroll vector specialise float narrow divide hoist "
     .. "keep block_atomic warp_atomic pad tree stage shuffle remainder subwarp",
   latency = "warp_row grid_size unroll split_accumulator hoist keep vector tree stage "
     .. "shuffle carry widen warp_loop batch search barriers private constant split "
