@@ -612,36 +612,6 @@ tap.case("what is promised of numbers is a person's to keep", function()
   tap.has(table.concat(promises.open(recorded, "T:narrow<1>()")), "fit into 32 bits", "a recording")
 end)
 
-tap.case("a warp that waits for itself alone, where there are others", function()
-  local source = 'extern "C" __global__ void k(float *y, const float *x)\n{\n'
-    .. "  __shared__ float s[64];\n  s[threadIdx.x] = x[threadIdx.x];\n  __syncthreads();\n"
-    .. "  y[threadIdx.x] = s[threadIdx.x ^ 1];\n}\n"
-  local function said(block, genome, more)
-    local p = gi.problem(scratch.problem(source, ([[{ source = "kernel.cu", kernel = "k", size = 64,
-      args = { { name = "y", type = "f32", count = 64, role = "out" },
-               { name = "x", type = "f32", count = 64 } }, grid_div_x = { 1 }, %s,
-      tune_params = { block_size_x = { 32, 64 } }, %s }]]):format(block, more or "")))
-    return table.concat(promises.open(p, genome or "T:warp_barrier<5>()"), "\n")
-  end
-  local PROMISE = "by T:warp_barrier<5>() that no thread waits there for one of another warp, "
-    .. "whatever the data and the sizes"
-  tap.is(said "block_size_x = 64", PROMISE, "blocks of two")
-  tap.is(said "block_size_x = 32", "", "blocks of one")
-  tap.is(said("block_size_x = 16, block_size_y = 4"), PROMISE, "two, by two sides")
-  tap.is(said("block_size_x = 64", "T:warp_barrier<5>() block_size_x=32"), "", "set to one")
-  local path = tap.folder() .. "/barrier.cu"
-  scratch.write(path, source .. "int main() { k<<<1, 32>>>(a, b); k<<<1, 64>>>(b, a); }\n")
-  tap.has(said("block_size_x = 32", nil, ("made_from = { path = %q, template = {} }"):format(path)),
-    "blocks not longer than 32 in x; ", "another launch of the file")
-  scratch.write(path, source .. "int main() { dim3 t(16, 4); k<<<1, t>>>(a, b); }\n")
-  local made = ("made_from = { path = %q, template = {} }"):format(path)
-  tap.has(said("block_size_x = 64", "T:warp_barrier<5>() block_size_x=32", made), PROMISE,
-    "set to one in x, with others along y")
-  scratch.write(path, source .. "int main() { k<<<1, 64>>>(a, b); }\n")
-  tap.is(said("block_size_x = 64", "T:warp_barrier<5>() block_size_x=32", made), "", "to one")
-  tap.has(said("block_size_x = 64", nil, made), PROMISE, "one of two")
-end)
-
 tap.case("a loop for a value that was guessed", function()
   local source = 'extern "C" __global__ void k(float *y, const float *x, int n)\n{\n'
     .. "  float sum = 0.0f;\n  for (int i = 0; i < n; i++) sum += x[i];\n"
@@ -695,7 +665,7 @@ extern "C" __global__ void k(float *y, const float *x)
     args = { { name = "y", type = "f32", count = "size_x", role = "out" },
              { name = "x", type = "f32", count = "size_x" } },
     made_from = { path = "/nowhere.cu" } }]]))
-  tap.has(said "T:tree<7>() <_kernel.cu_9> T:warp_barrier<1>(all)", "by <_kernel.cu_9> that line 9 "
+  tap.has(said "T:tree<7>() <_kernel.cu_9>", "by <_kernel.cu_9> that line 9 "
     .. "need not be the same in the two copies that T:tree<7>() makes of it",
     "rounds that blocks of a warp never do, also where a later gene changed the last of its lines")
 end)

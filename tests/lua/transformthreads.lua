@@ -588,26 +588,4 @@ tap.case("longer rows in shared memory", function()
   out[0] = row[9];]], 3, { "tile" }, "no shared array")
 end)
 
-tap.case("barriers of a warp", function()
-  local source = rewritten.source([[
-  __shared__ int s[32];
-  int t = blockIdx.x * 32 + threadIdx.x;
-  s[threadIdx.x] = a[t];
-  __syncthreads();
-  int x = s[31 - threadIdx.x];
-  if (n > 5) __syncthreads(); else { __syncthreads(); }
-  s[threadIdx.x] = x + 1;
-  __syncthreads();
-  out[t] = s[(threadIdx.x + n) % 32];]], "int")
-  local one = { type = "i32", block = 32, grid = 3 }
-  tap.is(rewritten.found("warp_barrier", source), "1(all) 6() 8() 10()", "where it is proposed")
-  local text = right("one", "warp_barrier", source, 6, {}, one)
-  tap.has(text, "a[t];\n  __syncwarp();\n  int x", "it alone")
-  tap.has(text, "x + 1;\n  __syncthreads();\n", "and no other")
-  text = right("all", "warp_barrier", source, 1, { "all" }, one)
-  tap.is(text:find("__syncthreads", 1, true), nil, "none of the block is left")
-  refused("no barrier", "warp_barrier", source, 7, {}, "no __syncthreads")
-  tap.is(rewritten.text("warp_barrier", source, 6, { "some" }), nil, "another word")
-end)
-
 tap.done()

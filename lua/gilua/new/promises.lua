@@ -29,7 +29,6 @@ local scalaruse = require "gilua.new.scalaruse"
 local settings = require "gilua.base.settings"
 local slice = require "gilua.new.slice"
 local tablecase = require "gilua.problem.tablecase"
-local warp_barrier = require "gilua.rewrite.warp_barrier"
 
 local M = {}
 
@@ -379,35 +378,10 @@ local function of_blocks(host, ways, asked, set, tell)
   end
 end
 
-local WARP = 32
-
 -- What becomes of a kernel's launch, words of gilua.launch; "" where nothing does.
 local function launch_words(problem, genome)
   local _, detail = problem.grammar:apply(genome)
   return detail and detail.params and detail.params[launches.PARAMETER] or ""
-end
-
--- The promise of a barrier that became a warp's; nil where none did.
-local function waits_in_warp(problem, genome)
-  for _, gene in ipairs(problem.grammar:genes(genome) or {}) do
-    if gene.promise == warp_barrier.PROMISE then return gene.promise end
-  end
-end
-
--- Are all blocks that a genome leaves to a kernel's launches of one warp, which has no other to
--- wait for? Without launches, as of a person's own problem, those that the problem says.
-local function is_one_warp(problem, genome, host, ways)
-  local _, detail = problem.grammar:apply(genome)
-  local words = launch_words(problem, genome)
-  local set, values = block_set(problem, genome), problem:values(detail and detail.params)
-  local own = {}
-  for d, side in ipairs { "x", "y", "z" } do own[d] = values["block_size_" .. side] or 1 end
-  for i = 1, math.max(1, #ways) do
-    local block = own
-    if host then block = ways[i] and block_of(host, ways[i], set) end
-    if not block or (threads_then(block, words) or WARP + 1) > WARP then return false end
-  end
-  return true
 end
 
 -- Is an argument at most a number at every launch?
@@ -523,12 +497,9 @@ end
 
 -- What transformations promise of all numbers and all work: the cases have some. How wrong an
 -- answer may be, a person who wrote the problem has said himself.
-local function of_genes(problem, genome, is_own, host, ways, tell)
-  local is_made = not is_own and not problem.definition.recorded
+local function of_genes(problem, genome, is_own, tell)
   for _, gene in ipairs(problem.grammar:genes(genome) or {}) do
-    local is_kept = gene.promise == warp_barrier.PROMISE and (host or not is_made)
-      and is_one_warp(problem, genome, host, ways)
-    is_kept = is_kept or is_own and gene.promise == float.promise
+    local is_kept = is_own and gene.promise == float.promise
     if gene.promise and not is_kept then tell("by %s that %s", gene.text, gene.promise) end
   end
 end
@@ -711,10 +682,9 @@ function M.of(problem, genome, seen)
   local changed = is_made and changes_launch(problem, genome)
     and "that every launch is changed with it"
   local of_launches = arrays or bounds[1] or (block or grid or {}).conditions or changed
-  local first = of_launches or is_made and waits_in_warp(problem, genome)
-  local host = first and asked(tell, first, t, t.kernel)
+  local host = of_launches and asked(tell, of_launches, t, t.kernel)
   local ways = host and ways_to(host, t.kernel) or {}
-  of_genes(problem, genome, not is_asked, host, ways, tell)
+  of_genes(problem, genome, not is_asked, tell)
   of_proved(problem, genome, keep)
   local rows = seen and watched(problem, genome, seen) or {}
   if not is_made then of_watched(rows, tell, keep) end
@@ -725,7 +695,7 @@ function M.of(problem, genome, seen)
     if problem.definition.made_from then of_recorded(problem, genome, tell) end
     return list, kept
   end
-  if not host or not of_launches then return list, kept end
+  if not host then return list, kept end
   of_names(host, t.kernel, changed or of_launches, tell, keep)
   local told, set = #list, block_set(problem, genome)
   if arrays then of_arrays(host, t, ways, arrays, needs, tell) end

@@ -45,7 +45,7 @@ local OWN = [[
   rewrite.shuffle rewrite.transpose rewrite.float rewrite.narrow rewrite.divide
   rewrite.remainder rewrite.split
   rewrite.sections rewrite.fuse_kernels rewrite.warp_atomic rewrite.block_atomic rewrite.tree
-  rewrite.warp_loop rewrite.warp_barrier rewrite.barriers rewrite.private rewrite.pad
+  rewrite.warp_loop rewrite.barriers rewrite.private rewrite.pad
   rewrite.constant
 ]]
 
