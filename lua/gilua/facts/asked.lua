@@ -8,9 +8,7 @@ local statement = require "gilua.source.statement"
 
 local M = {}
 
-local function has(part, node)
-  return part and part.first <= node.first and node.last <= part.last
-end
+local function has(part, node) return part and statement.covers(part, node) end
 
 local function add_asked(list, tree, negated)
   if tree.kind == "binary" and tree.op == (negated and "||" or "&&") then
@@ -30,18 +28,11 @@ local function asked_in_tree(list, tree, node)
   end)
 end
 
-local JUMPS = { continue = true, ["break"] = true, ["return"] = true, ["goto"] = true }
 local UNTOLD = { switch = true, ["while"] = true, ["do"] = true, unknown = true }
-
-local function jumps(s)
-  local found = false
-  statement.walk(s, function(below) found = found or JUMPS[below.kind] or false end)
-  return found
-end
 
 -- Adds what must hold in a statement where a node of it is evaluated; whether that can be said.
 local function add_of(list, s, node)
-  if not has(s, node) then return s.first > node.first or not jumps(s) end
+  if not has(s, node) then return s.first > node.first or not statement.jumps(s) end
   if UNTOLD[s.kind] then return false end
   if s.kind == "if" and has(s.body, node) then add_asked(list, s.condition, false) end
   if s.kind == "if" and has(s.otherwise, node) then add_asked(list, s.condition, true) end

@@ -7,7 +7,6 @@
 -- nothing is said.
 
 local effects = require "gilua.facts.effects"
-local expression = require "gilua.source.expression"
 local statement = require "gilua.source.statement"
 
 local M = {}
@@ -42,19 +41,14 @@ end
 -- The tokens in a loop where a variable is no more than added to, and how: by name.
 local function sums(loop)
   local fine, how = {}, {}
-  for _, s in ipairs(loop.fn.statements) do
-    local is_inside = loop.body.first <= s.first and s.last <= loop.body.last
-    for _, tree in ipairs(is_inside and statement.trees(s) or {}) do
-      expression.walk(tree, function(node)
-        local kind, tokens = M.folded(loop.fn.kernel, node)
-        local name = kind and node.a.text
-        if kind and (how[name] or kind) == kind then
-          how[name] = kind
-          for _, token in ipairs(tokens) do fine[token] = true end
-        end
-      end)
+  statement.nodes(loop.fn.statements, function(node, s)
+    local kind, tokens = M.folded(loop.fn.kernel, node)
+    local name = kind and statement.covers(loop.body, s) and node.a.text
+    if name and (how[name] or kind) == kind then
+      how[name] = kind
+      for _, token in ipairs(tokens) do fine[token] = true end
     end
-  end
+  end)
   return fine
 end
 
@@ -90,8 +84,8 @@ end
 ---@param last integer
 function M.is_given(list, token, first, last)
   for _, one in ipairs(list) do
-    local is_within = first <= one.token and one.token <= last
-    if is_within and one.token <= token and token <= one.last then return true end
+    local is_between = first <= one.token and one.token <= last
+    if is_between and one.token <= token and token <= one.last then return true end
   end
   return false
 end
@@ -103,7 +97,7 @@ local function is_own(loop, name, d)
   if all["goto"] or all.label or fn.addressed[name] then return false end
   for _, tokens in ipairs { all.reads[name] or {}, all.writes[name] or {} } do
     for _, token in ipairs(tokens) do
-      local is_inside = s.first <= token and token <= s.last
+      local is_inside = statement.spans(s, token)
       local is_before = token < s.first and not statement.is_in_loop(s)
       local is_fine = token == d.token or is_before
         or is_inside and M.is_given(list, token, s.first, s.last) or not is_inside

@@ -14,12 +14,6 @@ M.EARLY = "what a loop would have read later, or not at all, may be read"
 local JUMPS = { ["break"] = true, continue = true, ["return"] = true, ["goto"] = true,
   label = true, case = true }
 
-local function has_jump(s)
-  local found = false
-  statement.walk(s, function(below) found = found or JUMPS[below.kind] or false end)
-  return found
-end
-
 --- The trees that each iteration of a loop evaluates.
 ---@param loop table of gilua.facts.loop
 ---@return table[]
@@ -37,7 +31,7 @@ function M.trees(loop)
     elseif s.kind == "if" then
       list[#list + 1] = s.condition
     end
-    return not has_jump(s)
+    return not statement.holds(s, JUMPS)
   end
   visit(loop.body)
   return list

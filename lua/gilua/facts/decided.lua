@@ -7,6 +7,7 @@
 
 local effects = require "gilua.facts.effects"
 local expression = require "gilua.source.expression"
+local lists = require "gilua.base.lists"
 local settings = require "gilua.base.settings"
 local statement = require "gilua.source.statement"
 local types = require "gilua.facts.types"
@@ -38,17 +39,7 @@ local FLOATS = set("float double half __half half2 __half2 bfloat16 __nv_bfloat1
 local function is_continuous(name)
   name = name:gsub("^std::", ""):gsub("^::", "")
   if CONTINUOUS[name] or CONTINUOUS[name:match "^(.*)f$" or ""] or FLOATS[name] then return true end
-  for _, pattern in ipairs(CONTINUOUS_PATTERNS) do
-    if name:find(pattern) then return true end
-  end
-  return false
-end
-
--- Calls visit(tree, statement) for each expression of a function.
-local function each_tree(fn, visit)
-  for _, s in ipairs(fn.statements) do
-    for _, tree in ipairs(statement.trees(s)) do visit(tree, s) end
-  end
+  return lists.any(CONTINUOUS_PATTERNS, function(pattern) return name:find(pattern) end)
 end
 
 local function called(node)
@@ -78,15 +69,13 @@ local function spread(from, target)
   return true
 end
 
-local function spread_in(from, tree)
+-- The same of what a node assigns, or a call gives its arguments.
+local function spread_by(from, node)
+  if node.kind == "assign" then return carries(from, node.b) and spread(from, node.a) end
   local more = false
-  expression.walk(tree, function(node)
-    if node.kind == "assign" and carries(from, node.b) then
-      more = spread(from, node.a) or more
-    elseif node.kind == "call" and GIVES[called(node):match "^_*%l+"] and carries(from, node) then
-      for _, arg in ipairs(node.args) do more = spread(from, arg) or more end
-    end
-  end)
+  if node.kind == "call" and GIVES[called(node):match "^_*%l+"] and carries(from, node) then
+    for _, arg in ipairs(node.args) do more = spread(from, arg) or more end
+  end
   return more
 end
 
@@ -106,7 +95,7 @@ local function reached(fn, nodes)
   for _, node in ipairs(nodes) do from.nodes[node] = true end
   while more do
     more = false
-    each_tree(fn, function(tree) more = spread_in(from, tree) or more end)
+    statement.nodes(fn.statements, function(node) more = spread_by(from, node) or more end)
     for _, s in ipairs(fn.statements) do
       for _, d in ipairs(s.declared or {}) do more = spread_declared(from, d) or more end
     end
@@ -178,9 +167,7 @@ function M.of(fn, nodes)
   local function note(found, token)
     if found and not what then what, line = found, fn.kernel:line_of(token) end
   end
-  each_tree(fn, function(tree)
-    expression.walk(tree, function(node) note(decides(fn, from, node), node.first) end)
-  end)
+  statement.nodes(fn.statements, function(node) note(decides(fn, from, node), node.first) end)
   for _, s in ipairs(fn.statements) do note(decided_by(fn, from, s), s.first) end
   return what, line
 end

@@ -11,19 +11,15 @@
 local carried = require "gilua.facts.carried"
 local effects = require "gilua.facts.effects"
 local expression = require "gilua.source.expression"
+local lists = require "gilua.base.lists"
 local statement = require "gilua.source.statement"
 
 local M = {}
 
-local LOOPS = { ["for"] = true, ["while"] = true, ["do"] = true }
-
-local function holds(s, token) return s.first <= token and token <= s.last end
+local LOOPS, holds = statement.LOOPS, statement.spans
 
 local function any_holds(list, token)
-  for _, s in ipairs(list) do
-    if holds(s, token) then return true end
-  end
-  return false
+  return lists.any(list, function(s) return holds(s, token) end)
 end
 
 -- What an expression changes: the name, and the value where it has one.
@@ -44,13 +40,11 @@ local function definitions(fn)
   end
   for _, s in ipairs(fn.statements) do
     for _, d in ipairs(s.declared or {}) do add(d.name, d.token, d.init) end
-    for _, tree in ipairs(statement.trees(s)) do
-      expression.walk(tree, function(node)
-        local name, value = changed(node)
-        add(name, node.first, value)
-      end)
-    end
   end
+  statement.nodes(fn.statements, function(node)
+    local name, value = changed(node)
+    add(name, node.first, value)
+  end)
   return list
 end
 
@@ -63,22 +57,18 @@ local function reaches(known, name, one, token)
     if given.token < token and token <= given.last then from = math.max(from, given.token) end
   end
   if one.token < token then return one.token >= from end
-  for _, s in ipairs(fn.statements) do
-    if LOOPS[s.kind] and holds(s, token) and holds(s, one.token) and not holds(s, from) then
-      return true
-    end
-  end
-  return false
+  return lists.any(fn.statements, function(s)
+    return LOOPS[s.kind] and holds(s, token) and holds(s, one.token) and not holds(s, from)
+  end)
 end
 
 local function depends_name(known, name, token)
   local d = known.fn:declaration(name, token)
   if d and d.shared then return false end
   if d and known.fn.addressed[name] and d.pointer == 0 and #d.extents == 0 then return true end
-  for _, one in ipairs(known.definitions[name] or {}) do
-    if known.found[one] and reaches(known, name, one, token) then return true end
-  end
-  return false
+  return lists.any(known.definitions[name] or {}, function(one)
+    return known.found[one] and reaches(known, name, one, token)
+  end)
 end
 
 -- Does a call come back when all threads of the block have told each other something?

@@ -5,6 +5,7 @@
 -- name anything, so that none is taken that names another.
 
 local effects = require "gilua.facts.effects"
+local lists = require "gilua.base.lists"
 
 local M = {}
 
@@ -53,10 +54,7 @@ function M.of(loop, tree, can_load, steps)
   for name, tokens in pairs(all.reads) do
     if not is_early_name(loop, name, tokens[1], can_load, steps) then return false end
   end
-  for _, access in ipairs(all.accesses) do
-    if not can_load(access, steps + 1) then return false end
-  end
-  return true
+  return lists.none(all.accesses, function(access) return not can_load(access, steps + 1) end)
 end
 
 --- Has a tree another value in another iteration?

@@ -14,6 +14,7 @@
 -- accesses are of different memory is a fact of its own (gilua.facts.apart).
 
 local expression = require "gilua.source.expression"
+local lists = require "gilua.base.lists"
 local memory_of = require "gilua.facts.memory_of"
 local settings = require "gilua.base.settings"
 local statement = require "gilua.source.statement"
@@ -58,10 +59,7 @@ local function group_method(callee)
 end
 
 local function matches(name, patterns)
-  for _, pattern in ipairs(patterns) do
-    if name:find(pattern) then return true end
-  end
-  return false
+  return lists.any(patterns, function(pattern) return name:find(pattern) end)
 end
 
 --- Is a function of this name one of its arguments alone?

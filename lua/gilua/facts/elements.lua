@@ -6,7 +6,6 @@
 -- iteration makes the load, if not of each thread, then of some.
 
 local effects = require "gilua.facts.effects"
-local expression = require "gilua.source.expression"
 local loop_of = require "gilua.facts.loop"
 local sides_of = require "gilua.facts.sides"
 local statement = require "gilua.source.statement"
@@ -67,7 +66,7 @@ end
 local function statement_with(loop, node)
   local found
   statement.walk(loop.body, function(s)
-    if s.first <= node.first and node.last <= s.last then found = s end
+    if statement.covers(s, node) then found = s end
   end)
   return found
 end
@@ -102,16 +101,11 @@ end
 -- Is a node behind a ?:, && or || of its tree?
 local function is_behind_choice(s, node)
   local found = false
-  local function visit(tree)
-    expression.walk(tree, function(at)
-      local below = at.kind == "choice" and { at.a, at.b }
-        or at.kind == "binary" and (at.op == "&&" or at.op == "||") and { at.b } or {}
-      for _, part in ipairs(below) do
-        found = found or part.first <= node.first and node.last <= part.last
-      end
-    end)
-  end
-  for _, tree in ipairs(statement.trees(s)) do visit(tree) end
+  statement.nodes({ s }, function(at)
+    local below = at.kind == "choice" and { at.a, at.b }
+      or at.kind == "binary" and (at.op == "&&" or at.op == "||") and { at.b } or {}
+    for _, part in ipairs(below) do found = found or statement.covers(part, node) end
+  end)
   return found
 end
 

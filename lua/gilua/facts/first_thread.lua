@@ -10,6 +10,7 @@
 local apart = require "gilua.facts.apart"
 local effects = require "gilua.facts.effects"
 local forms = require "gilua.facts.forms"
+local lists = require "gilua.base.lists"
 local order = require "gilua.facts.order"
 local settings = require "gilua.base.settings"
 local statement = require "gilua.source.statement"
@@ -149,10 +150,7 @@ end
 local function is_store(fn, s)
   local all = effects.of(fn, s)
   if s.kind ~= "expression" or all.opaque or all.warp or next(all.writes) then return false end
-  for _, access in ipairs(all.accesses) do
-    if access.escapes then return false end
-  end
-  return true
+  return lists.none(all.accesses, function(access) return access.escapes end)
 end
 
 -- Is the statement before one in its list a barrier?
@@ -170,12 +168,9 @@ end
 local function writes_before(fn, s)
   if is_behind_barrier(s) then return false end
   local again = statement.is_in_loop(s)
-  for _, access in ipairs(effects.of(fn, fn.body).accesses) do
-    if access.write and (access.token < s.first or again and access.token > s.last) then
-      return true
-    end
-  end
-  return false
+  return lists.any(effects.of(fn, fn.body).accesses, function(access)
+    return access.write and (access.token < s.first or again and access.token > s.last)
+  end)
 end
 
 -- Does what stands behind the last shared loop write what is read before, by lanes that may be

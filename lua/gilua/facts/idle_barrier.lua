@@ -185,7 +185,7 @@ end
 
 -- ---- what runs before and behind a barrier, up to others --------------------------------------
 
-local LOOPS = { ["for"] = true, ["while"] = true, ["do"] = true }
+local LOOPS = statement.LOOPS
 
 local function place_in(list, s)
   for i, other in ipairs(list) do

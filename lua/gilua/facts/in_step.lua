@@ -15,6 +15,7 @@ local bounded = require "gilua.facts.bounded"
 local effects = require "gilua.facts.effects"
 local expression = require "gilua.source.expression"
 local grows = require "gilua.facts.grows"
+local lists = require "gilua.base.lists"
 local sides = require "gilua.facts.sides"
 local statement = require "gilua.source.statement"
 local uniform = require "gilua.facts.uniform"
@@ -26,10 +27,7 @@ local M = {}
 ---@param list table[] statements
 ---@return boolean
 function M.waits(fn, list)
-  for _, s in ipairs(list) do
-    if effects.of(fn, s).barrier then return true end
-  end
-  return false
+  return lists.any(list, function(s) return effects.of(fn, s).barrier end)
 end
 
 -- Do threads that do one block after the other come to the same barriers?
@@ -70,13 +68,14 @@ end
 
 -- Do threads wait for those of their warp alone?
 local function waits_for_warp(fn, list)
+  local function is_wide(tree)
+    local is_warp = tree.kind == "call" and tree.callee.text == "__syncwarp"
+    return not is_warp and effects.of(fn, tree).barrier
+  end
   local fine = true
   for _, s in ipairs(list) do
     statement.walk(s, function(below)
-      for _, tree in ipairs(statement.trees(below)) do
-        local is_warp = tree.kind == "call" and tree.callee.text == "__syncwarp"
-        fine = fine and (is_warp or not effects.of(fn, tree).barrier)
-      end
+      fine = fine and lists.none(statement.trees(below), is_wide)
     end)
   end
   return fine

@@ -7,6 +7,7 @@
 
 local apart = require "gilua.facts.apart"
 local certain = require "gilua.facts.certain"
+local lists = require "gilua.base.lists"
 local loop_of = require "gilua.facts.loop"
 local once = require "gilua.facts.once"
 local ranges = require "gilua.facts.ranges"
@@ -14,10 +15,7 @@ local ranges = require "gilua.facts.ranges"
 local M = {}
 
 local function all_invariant(loop, indices)
-  for _, index in ipairs(indices) do
-    if not loop_of.stays(loop, index) then return false end
-  end
-  return true
+  return lists.none(indices, function(index) return not loop_of.stays(loop, index) end)
 end
 
 -- The elements that may be kept: { text, accesses, type }, in the order in which they stand.

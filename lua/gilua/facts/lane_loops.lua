@@ -10,6 +10,7 @@
 
 local effects = require "gilua.facts.effects"
 local expression = require "gilua.source.expression"
+local lists = require "gilua.base.lists"
 local settings = require "gilua.base.settings"
 local statement = require "gilua.source.statement"
 
@@ -20,48 +21,48 @@ local STORES = { "^atomic%u", "^__st" }
 local PROMISE = "what lanes make of their parts of a row comes to the same, however it is shared "
   .. "out"
 
-local function trees_in(s)
+local function nodes_in(s)
   local list = {}
   statement.walk(s, function(child)
-    for _, tree in ipairs(statement.trees(child)) do list[#list + 1] = tree end
+    statement.nodes({ child }, function(node) list[#list + 1] = node end)
   end)
   return list
 end
 
--- Where names are written in some trees: by name, nodes with `a` the name itself.
-local function writes_in(trees)
+-- Where names are written by some nodes: by name, nodes with `a` the name itself.
+local function writes_in(nodes)
   local list = {}
-  for _, tree in ipairs(trees) do
-    expression.walk(tree, function(node)
-      local is_write = node.kind == "assign" or node.op == "++" or node.op == "--"
-      if is_write and node.a.kind == "name" then
-        list[node.a.text] = list[node.a.text] or {}
-        table.insert(list[node.a.text], node)
-      end
-    end)
+  for _, node in ipairs(nodes) do
+    local is_write = node.kind == "assign" or node.op == "++" or node.op == "--"
+    if is_write and node.a.kind == "name" then
+      list[node.a.text] = list[node.a.text] or {}
+      table.insert(list[node.a.text], node)
+    end
   end
   return list
 end
 
--- The tokens where a name stands in trees, in order.
-local function mentions_in(trees, name)
+-- The tokens where some nodes are a name, in order.
+local function mentions_in(nodes, name)
   local list = {}
-  for _, tree in ipairs(trees) do
-    expression.walk(tree, function(node)
-      if node.kind == "name" and node.text == name then list[#list + 1] = node.first end
-    end)
+  for _, node in ipairs(nodes) do
+    if node.kind == "name" and node.text == name then list[#list + 1] = node.first end
   end
   table.sort(list)
   return list
 end
 
+local function mentions(tree, name)
+  return expression.any(tree, function(node) return node.kind == "name" and node.text == name end)
+end
+
 -- Does a variable keep what the iteration before gave it?
-local function is_carried(fn, s, name, writes, mentions)
+local function is_carried(fn, s, name, writes, tokens)
   local d = fn:declaration(name, s.first)
   if not d or d.scope_first > s.first then return false end
   local first = writes[1]
-  local is_set = first.op == "=" and first.a.first == mentions[1]
-  return not (is_set and #mentions_in({ first.b }, name) == 0)
+  local is_set = first.op == "=" and first.a.first == tokens[1]
+  return not (is_set and not mentions(first.b, name))
 end
 
 -- Does a write count: go on by what is the same in each iteration?
@@ -77,31 +78,21 @@ local function counts(fn, s, node, own)
 end
 
 local function is_in(nodes, token)
-  for _, node in ipairs(nodes) do
-    if node.first <= token and token <= node.last then return true end
-  end
-  return false
+  return lists.any(nodes, function(node) return statement.spans(node, token) end)
 end
 
 -- Is a node one that stores to memory?
 local function is_store(node)
   if node.kind == "assign" then return node.a.kind ~= "name" end
   local name = node.kind == "call" and node.callee.kind == "name" and node.callee.text
-  for _, pattern in ipairs(name and STORES or {}) do
-    if name:find(pattern) then return true end
-  end
-  return false
+  return lists.any(name and STORES or {}, function(pattern) return name:find(pattern) end)
 end
 
--- Where a variable that goes along is stored in some trees; nil where it is not.
-local function stored_in(trees, name)
-  local at
-  for _, tree in ipairs(trees) do
-    expression.walk(tree, function(node)
-      if is_store(node) and #mentions_in({ node }, name) > 0 then at = at or node.first end
-    end)
+-- Where a variable that goes along is stored by some nodes; nil where it is not.
+local function stored_in(nodes, name)
+  for _, node in ipairs(nodes) do
+    if is_store(node) and mentions(node, name) then return node.first end
   end
-  return at
 end
 
 -- The `if` of whose condition a token is, and which says whether a variable is written:
@@ -119,7 +110,7 @@ end
 
 -- Does a choice give another variable that goes along a value, too: where the greatest is?
 local function is_of_two(fn, s, choice, name)
-  for other, nodes in pairs(writes_in(trees_in(choice.body))) do
+  for other, nodes in pairs(writes_in(nodes_in(choice.body))) do
     local d = fn:declaration(other, nodes[1].first)
     if other ~= name and d and d.scope_first < s.first then return true end
   end
@@ -127,22 +118,22 @@ local function is_of_two(fn, s, choice, name)
 end
 
 local function check_loop(places, fn, s, own)
-  local trees = trees_in(s)
-  local writes = writes_in(trees)
+  local all = nodes_in(s)
+  local writes = writes_in(all)
   for _, name in ipairs(settings.keys(writes)) do
-    local nodes, mentions = writes[name], mentions_in(trees, name)
+    local nodes, tokens = writes[name], mentions_in(all, name)
     table.sort(nodes, function(a, b) return a.first < b.first end)
-    if not own[name] and is_carried(fn, s, name, nodes, mentions) then
+    if not own[name] and is_carried(fn, s, name, nodes, tokens) then
       for _, node in ipairs(nodes) do
-        for _, token in ipairs(counts(fn, s, node, own) and mentions or {}) do
+        for _, token in ipairs(counts(fn, s, node, own) and tokens or {}) do
           if not is_in(nodes, token) then
             places:stop(token, "asks for '%s', which counts what a lane did before", name)
           end
         end
       end
-      local at = stored_in(trees, name)
+      local at = stored_in(all, name)
       if at then places:stop(at, "stores '%s', which has what a lane did before", name) end
-      for _, token in ipairs(mentions) do
+      for _, token in ipairs(tokens) do
         local choice = choice_of(s, token, nodes)
         local is_own = is_in(nodes, token) or choice
         places.promise = places.promise or not is_own and PROMISE or nil

@@ -10,6 +10,7 @@
 
 local effects = require "gilua.facts.effects"
 local expression = require "gilua.source.expression"
+local lists = require "gilua.base.lists"
 local row_teams = require "gilua.facts.row_teams"
 local settings = require "gilua.base.settings"
 local statement = require "gilua.source.statement"
@@ -21,24 +22,19 @@ local TIES = "of a row's equal values it does not matter which counts"
 local ADDS = settings.set "+= -= *= /= ^= + - * / ^"
 local PICKS = settings.set "max min umax umin llmax llmin fmax fmin fmaxf fminf std::max std::min"
 
-local function is_within(range, token) return range.first <= token and token <= range.last end
+local is_within = statement.spans
 
--- What becomes of a value in a tree: "sum" where it is added to another one, "unknown" where a
+-- What a node makes of a value: "sum" where it is added to another one, "unknown" where a
 -- function has it; nil where it is one of two at most, the greater or the one that is less.
-local function joined(kernel, tree, is_it)
-  local found
-  expression.walk(tree, function(node)
-    local joins = (node.kind == "assign" or node.kind == "binary") and ADDS[node.op]
-    if joins and (is_it(row_teams.uncast(node.b)) or is_it(row_teams.uncast(node.a))) then
-      found = "sum"
-    end
-    local is_pick = node.kind == "call" and PICKS[node.callee.text]
-      and effects.is_of_cuda(kernel, node.callee.text)
-    for _, arg in ipairs(node.kind == "call" and not is_pick and node.args or {}) do
-      if is_it(row_teams.uncast(arg)) then found = found or "unknown" end
-    end
-  end)
-  return found
+local function joined(kernel, node, is_it)
+  local joins = (node.kind == "assign" or node.kind == "binary") and ADDS[node.op]
+  if joins and (is_it(row_teams.uncast(node.b)) or is_it(row_teams.uncast(node.a))) then
+    return "sum"
+  end
+  local is_pick = node.kind == "call" and PICKS[node.callee.text]
+    and effects.is_of_cuda(kernel, node.callee.text)
+  local args = node.kind == "call" and not is_pick and node.args or {}
+  return lists.any(args, function(arg) return is_it(row_teams.uncast(arg)) end) and "unknown" or nil
 end
 
 -- The variable that what a call hands to a lane is given to; nil where there is none.
@@ -59,12 +55,10 @@ end
 function M.use(fn, s, call)
   local name, found = given_to(s, call), nil
   local function is_it(node) return node == call or node.kind == "name" and node.text == name end
-  for _, other in ipairs(name and fn.statements or { s }) do
-    for _, tree in ipairs(statement.trees(other)) do
-      local use = joined(fn.kernel, tree, is_it)
-      found = use == "sum" and use or found or use
-    end
-  end
+  statement.nodes(name and fn.statements or { s }, function(node)
+    local use = joined(fn.kernel, node, is_it)
+    found = use == "sum" and use or found or use
+  end)
   return found or "pick"
 end
 
@@ -88,20 +82,14 @@ end
 
 -- Does one lane alone come to a token?
 local function is_alone(places, fn, token)
-  for _, s in ipairs(fn.statements) do
-    if s.kind == "if" and places.one_lane[s.condition] and is_within(s.body, token) then
-      return true
-    end
-  end
-  return false
+  return lists.any(fn.statements, function(s)
+    return s.kind == "if" and places.one_lane[s.condition] and is_within(s.body, token)
+  end)
 end
 
 -- Is a token in a loop that a lane goes through by its own steps?
 local function is_own(places, fn, token)
-  for _, s in ipairs(fn.statements) do
-    if places.loops[s] and is_within(s, token) then return true end
-  end
-  return false
+  return lists.any(fn.statements, function(s) return places.loops[s] and is_within(s, token) end)
 end
 
 -- The values that a function gives to a name or its members, in order: { token, tree, is_new }.
@@ -114,15 +102,13 @@ local function values_of(fn, name)
     for _, d in ipairs(s.declared or {}) do
       if d.name == name then add(d.token, d.init, true) end
     end
-    for _, tree in ipairs(statement.trees(s)) do
-      expression.walk(tree, function(node)
-        local is_write = node.kind == "assign" or node.op == "++" or node.op == "--"
-        if is_write and effects.root_name(node.a) == name then
-          add(node.first, node.b, node.op == "=")
-        end
-      end)
-    end
   end
+  statement.nodes(fn.statements, function(node)
+    local is_write = node.kind == "assign" or node.op == "++" or node.op == "--"
+    if is_write and effects.root_name(node.a) == name then
+      add(node.first, node.b, node.op == "=")
+    end
+  end)
   table.sort(list, function(a, b) return a.token < b.token end)
   return list
 end

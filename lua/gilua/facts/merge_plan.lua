@@ -8,6 +8,7 @@
 -- Yes is the plan; no is nil and the sentence.
 
 local effects = require "gilua.facts.effects"
+local lists = require "gilua.base.lists"
 local merge_guards = require "gilua.facts.merge_guards"
 local merge_names = require "gilua.facts.merge_names"
 local statement = require "gilua.source.statement"
@@ -49,10 +50,9 @@ local WHAT = {
 local function touches(plan, s)
   local known, all = plan.known, effects.of(plan.fn, s)
   if known:depends(s) or known:owns_any(all.writes) then return true end
-  for _, access in ipairs(all.accesses) do
-    if access.write and known:is_global(access) then return true end
-  end
-  return false
+  return lists.any(all.accesses, function(access)
+    return access.write and known:is_global(access)
+  end)
 end
 
 -- The declaration that a statement is of a name for an element of what is a block's own, as those
@@ -66,10 +66,7 @@ end
 local function is_left_by(s)
   if JUMPS[s.kind] then return true end
   if LOOPS[s.kind] then return holds(s.body, { ["return"] = true }) end
-  for _, child in ipairs(statement.children(s)) do
-    if is_left_by(child) then return true end
-  end
-  return false
+  return lists.any(statement.children(s), function(child) return is_left_by(child) end)
 end
 
 -- May a statement's body be parted: is its head the same for all blocks, and does no group of its
@@ -87,10 +84,7 @@ local plan_list -- (plan, list): the groups of a list of statements
 
 local function declares_only(s)
   if s.kind ~= "declaration" then return false end
-  for _, d in ipairs(s.declared) do
-    if d.init or d.unknown_init then return false end
-  end
-  return true
+  return lists.none(s.declared, function(d) return d.init or d.unknown_init end)
 end
 
 local function add(plan, s, group, first)
@@ -171,11 +165,7 @@ local function leaves_group(plan)
   for _, group in ipairs(plan.groups) do
     for _, s in ipairs(group.statements) do
       if holds(s, { ["return"] = true }) then return true end
-      if not LOOPS[s.kind] and holds(s, JUMPS) then
-        local inside = false
-        statement.walk(s, function(below) inside = inside or LOOPS[below.kind] or false end)
-        if not inside then return true end
-      end
+      if holds(s, JUMPS) and not holds(s, LOOPS) then return true end
     end
   end
 end
@@ -198,10 +188,9 @@ end
 ---@return boolean
 function M.is_seen(plan, s)
   local known = plan.known
-  for _, access in ipairs(effects.of(plan.fn, s).accesses) do
-    if access.write and (known:is_global(access) or known.shared[access.root]) then return true end
-  end
-  return false
+  return lists.any(effects.of(plan.fn, s).accesses, function(access)
+    return access.write and (known:is_global(access) or known.shared[access.root])
+  end)
 end
 
 -- Why what is done for each cannot be done in groups; nil where it can.

@@ -79,33 +79,24 @@ end
 -- ---- what hangs on data -----------------------------------------------------------------------
 
 local CONDITIONS = settings.set "if for while do switch"
-local JUMPS = settings.set "break continue return goto"
 
-local function within(part, token) return part.first <= token and token <= part.last end
-
-local function has_jump(s)
-  local found = false
-  statement.walk(s, function(below) found = found or JUMPS[below.kind] or false end)
-  return found
-end
+local within = statement.spans
 
 -- Does a part of a tree hang on a ?:, && or || that asks for what is loaded?
 local function is_chosen(fn, tree, token, names)
-  local found = false
-  expression.walk(tree, function(node)
+  return expression.any(tree, function(node)
     local asks = node.kind == "choice" and node.condition
       or node.kind == "binary" and (node.op == "&&" or node.op == "||") and node.a
     local is_behind = asks and within(node, token) and not within(asks, token)
-    found = found or is_behind and loaded.of(fn, asks, names)
+    return is_behind and loaded.of(fn, asks, names)
   end)
-  return found
 end
 
 -- May data say whether a thread comes to a token?
 local function is_conditional(fn, token, names)
   for _, s in ipairs(fn.statements) do
     local asks = CONDITIONS[s.kind] and s.condition
-    local decides = asks and (within(s, token) or s.first < token and has_jump(s))
+    local decides = asks and (within(s, token) or s.first < token and statement.jumps(s))
     if decides and loaded.of(fn, asks, names) then return true end
     for _, tree in ipairs(within(s, token) and statement.trees(s) or {}) do
       if is_chosen(fn, tree, token, names) then return true end

@@ -11,6 +11,7 @@ local carried = require "gilua.facts.carried"
 local depends = require "gilua.facts.depends"
 local effects = require "gilua.facts.effects"
 local expression = require "gilua.source.expression"
+local lists = require "gilua.base.lists"
 local sides = require "gilua.facts.sides"
 local signs = require "gilua.facts.signs"
 local statement = require "gilua.source.statement"
@@ -120,10 +121,7 @@ local function spoiled(known, node)
 end
 
 local function within(list, s)
-  for _, loop in ipairs(list) do
-    if loop.first <= s.first and s.last <= loop.last then return true end
-  end
-  return false
+  return lists.any(list, function(loop) return statement.covers(loop, s) end)
 end
 
 -- What is written in the loops by more than an addition: the name. is_lax: not where it is given a

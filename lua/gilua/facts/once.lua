@@ -11,7 +11,7 @@ local statement = require "gilua.source.statement"
 
 local M = {}
 
-local function within(s, other) return s.first <= other.first and other.last <= s.last end
+local within = statement.covers
 
 -- Is what a loop's first round asks, as text: `0 < n`; nil where it is no plain comparison.
 local function first_question(loop)

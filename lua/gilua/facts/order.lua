@@ -7,6 +7,7 @@
 local affine = require "gilua.source.affine"
 local effects = require "gilua.facts.effects"
 local loop_of = require "gilua.facts.loop"
+local statement = require "gilua.source.statement"
 
 local M = {}
 
@@ -17,7 +18,7 @@ function M.is_plain(loop)
     and not loop.continues
 end
 
-local function within(s, token) return s.first <= token and token <= s.last end
+local within = statement.spans
 
 -- ---- variables ------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ local lane_exchange = require "gilua.facts.lane_exchange"
 local expression = require "gilua.source.expression"
 local lane_loops = require "gilua.facts.lane_loops"
 local lane_parts = require "gilua.facts.lane_parts"
+local lists = require "gilua.base.lists"
 local row_teams = require "gilua.facts.row_teams"
 local settings = require "gilua.base.settings"
 local statement = require "gilua.source.statement"
@@ -21,7 +22,7 @@ local threads = require "gilua.facts.threads"
 
 local M = {}
 
-local LOOPS = settings.set "for while do"
+local LOOPS = statement.LOOPS
 local COMPARES = settings.set "== != < >= > <="
 local BUILT_IN = settings.set "threadIdx blockIdx blockDim gridDim"
 local OF_WARPS = settings.set("asm __asm__ warpSize __activemask tiled_partition coalesced_threads "
@@ -106,7 +107,7 @@ end
 function Places:loop_at(fn, token, name)
   local innermost
   for _, s in ipairs(fn.statements) do
-    if LOOPS[s.kind] and s.first <= token and token <= s.last
+    if LOOPS[s.kind] and statement.spans(s, token)
       and (not innermost or s.first > innermost.first) then
       innermost = s
     end
@@ -496,10 +497,7 @@ function Places:has_bound()
       if index and threads.guard(index, is_private) then return true end
     end
   end
-  for _, loop in ipairs(fn.loops) do
-    if loop.counted and is_row(loop.start) then return true end
-  end
-  return false
+  return lists.any(fn.loops, function(loop) return loop.counted and is_row(loop.start) end)
 end
 
 -- All of a kernel is understood; else raises why not.

@@ -80,12 +80,10 @@ end
 
 --- Does a tree ask a tile how many it is, and so needs no other number?
 function M.asks_size(tree)
-  local asks = false
-  expression.walk(tree, function(node)
+  return expression.any(tree, function(node)
     local name = node.kind == "member" and node.name
-    asks = asks or name == "size" or name == "num_threads"
+    return name == "size" or name == "num_threads"
   end)
-  return asks
 end
 
 local WHOLE = {

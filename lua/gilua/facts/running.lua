@@ -8,6 +8,7 @@
 
 local apart = require "gilua.facts.apart"
 local effects = require "gilua.facts.effects"
+local lists = require "gilua.base.lists"
 local loops = require "gilua.facts.loop"
 local reduction = require "gilua.facts.reduction"
 local types = require "gilua.facts.types"
@@ -52,10 +53,9 @@ local function only_reads(fn, part)
   for name in pairs(all.writes) do
     if not all.declares[name] then return false end
   end
-  for _, access in ipairs(all.accesses) do
-    if access.write or access.atomic or access.escapes then return false end
-  end
-  return true
+  return lists.none(all.accesses, function(access)
+    return access.write or access.atomic or access.escapes
+  end)
 end
 
 -- May what statements do before a sum be done behind it? Nothing that they write or declare is

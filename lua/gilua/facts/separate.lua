@@ -7,6 +7,7 @@
 
 local apart = require "gilua.facts.apart"
 local effects = require "gilua.facts.effects"
+local lists = require "gilua.base.lists"
 local settings = require "gilua.base.settings"
 local sides = require "gilua.facts.sides"
 local statement = require "gilua.source.statement"
@@ -14,7 +15,6 @@ local statement = require "gilua.source.statement"
 local M = {}
 
 local BUILT_IN = settings.set "blockIdx gridDim threadIdx blockDim warpSize"
-local LOOPS = settings.set "for while do"
 
 -- ---- memory -----------------------------------------------------------------------------------
 
@@ -62,10 +62,7 @@ end
 
 --- Is anything in a list of M.outside written?
 function M.writes(list)
-  for _, access in ipairs(list) do
-    if access.write then return true end
-  end
-  return false
+  return lists.any(list, function(access) return access.write end)
 end
 
 --- Does a statement call functions of the file, or go round?
@@ -73,9 +70,7 @@ function M.is_long(fn, s)
   for _, call in ipairs(effects.of(fn, s).calls) do
     if fn.kernel.by_name[call.name or ""] then return true end
   end
-  local found = false
-  statement.walk(s, function(below) found = found or LOOPS[below.kind] or false end)
-  return found
+  return statement.holds(s, statement.LOOPS)
 end
 
 -- ---- what goes from one part to the other ------------------------------------------------------
@@ -88,7 +83,7 @@ function M.part(fn, list)
   return part
 end
 
-local function within(s, token) return s.first <= token and token <= s.last end
+local within = statement.spans
 
 -- The name to which a statement gives a value first of all; and what it computes that of.
 local function given(s)

@@ -10,6 +10,7 @@
 
 local apart = require "gilua.facts.apart"
 local effects = require "gilua.facts.effects"
+local lists = require "gilua.base.lists"
 local order = require "gilua.facts.order"
 local reduction = require "gilua.facts.reduction"
 local running = require "gilua.facts.running"
@@ -70,10 +71,9 @@ end
 
 -- Does a loop write memory besides arrays of its own?
 local function writes_memory(loop)
-  for _, access in ipairs(loop.inside.accesses) do
-    if access.write and not loop.inside.declares[access.base] then return true end
-  end
-  return false
+  return lists.any(loop.inside.accesses, function(access)
+    return access.write and not loop.inside.declares[access.base]
+  end)
 end
 
 --- Returns a loop as one that threads can share; nil where they cannot.
@@ -113,7 +113,7 @@ end
 
 -- ---- what is outside of them --------------------------------------------------------------------
 
-local function within(s, token) return s.first <= token and token <= s.last end
+local within = statement.spans
 
 -- The loop of a list in which a token is.
 local function loop_of(rows, token)
@@ -162,10 +162,9 @@ end
 -- Is an access in a range, and what it may meet nowhere behind the range?
 local function is_in_tail(fn, all, access, tail)
   if not tail or not within(tail, access.token) then return false end
-  for _, other in ipairs(access.write and all or {}) do
-    if other.token > tail.last and apart.may_meet(fn, other, access) then return false end
-  end
-  return true
+  return lists.none(access.write and all or {}, function(other)
+    return other.token > tail.last and apart.may_meet(fn, other, access)
+  end)
 end
 
 -- The statement that does a write, one thread's or a shared loop; nil and why none can. Where

@@ -4,9 +4,11 @@
 -- A `return` is no way out here: threads that take it are gone. The loop's own condition is asked
 -- apart, as is `continue`, by which threads pass over the rest of an iteration.
 
+local statement = require "gilua.source.statement"
+
 local M = {}
 
-local LOOPS = { ["for"] = true, ["while"] = true, ["do"] = true }
+local LOOPS = statement.LOOPS
 
 --- The statement that a `break`, or a `continue`, is of: the innermost loop around it, or switch.
 ---@param s table

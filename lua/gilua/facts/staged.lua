@@ -9,6 +9,7 @@ local affine = require "gilua.source.affine"
 local all_come = require "gilua.facts.all_come"
 local effects = require "gilua.facts.effects"
 local elements = require "gilua.facts.elements"
+local lists = require "gilua.base.lists"
 local sides_of = require "gilua.facts.sides"
 local statement = require "gilua.source.statement"
 local types = require "gilua.facts.types"
@@ -83,10 +84,7 @@ function M.of(loop, plan)
 end
 
 local function holds(list, node)
-  for _, other in ipairs(list) do
-    if other == node then return true end
-  end
-  return false
+  return lists.any(list, function(other) return other == node end)
 end
 
 --- Can threads without an item do the iterations too, for nobody sees what they make of them? They

@@ -10,7 +10,9 @@
 local affine = require "gilua.source.affine"
 local carried = require "gilua.facts.carried"
 local effects = require "gilua.facts.effects"
+local lists = require "gilua.base.lists"
 local nothing = require "gilua.facts.nothing"
+local statement = require "gilua.source.statement"
 local threads = require "gilua.facts.threads"
 
 local M = {}
@@ -97,10 +99,7 @@ end
 -- The rest of the kernel
 
 local function within(list, token)
-  for _, range in ipairs(list) do
-    if range.first <= token and token <= range.last then return true end
-  end
-  return false
+  return lists.any(list, function(range) return statement.spans(range, token) end)
 end
 
 -- `… == 0`: the first block, or the first thread of all, is the same of any grid.

@@ -55,7 +55,7 @@ end
 -- The numbers of teams that a kernel asks for along a side.
 local function numbers_of(fn, side)
   local list = {}
-  statement.each_node(fn, function(node)
+  statement.nodes(fn.statements, function(node)
     if node.kind ~= "binary" or not threads.is_thread(fn, node.a, side) then return end
     local team = divided(fn, node)
     if team then list[#list + 1] = { tree = node, place = uncast(node.a), team = team } end

@@ -9,6 +9,7 @@
 
 local apart = require "gilua.facts.apart"
 local effects = require "gilua.facts.effects"
+local lists = require "gilua.base.lists"
 local single_exit = require "gilua.facts.single_exit"
 local statement = require "gilua.source.statement"
 
@@ -26,13 +27,9 @@ local function varies(fn, tree, varying)
   for name in pairs(all.asks) do
     if SOURCES[name] then return true end
   end
-  for _, access in ipairs(all.accesses) do
-    if access.atomic or not access.indices or not access.root
-      or not fn:is_constant(access.root) then
-      return true
-    end
-  end
-  return false
+  return lists.any(all.accesses, function(access)
+    return access.atomic or not access.indices or not access.root or not fn:is_constant(access.root)
+  end)
 end
 
 local function mark(varying, names)
@@ -52,7 +49,7 @@ local function parted(fn, s, varying)
   return leaves, leaves or not single_exit.whole_rounds(fn, s, differs)
 end
 
-local LOOPS = { ["for"] = true, ["while"] = true, ["do"] = true }
+local LOOPS = statement.LOOPS
 
 -- One pass over a statement; whether anything new varies. Nothing is asked of what `without` does.
 local function pass(fn, s, varying, below, without)

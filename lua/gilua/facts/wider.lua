@@ -9,7 +9,7 @@ local affine = require "gilua.source.affine"
 local carried = require "gilua.facts.carried"
 local depends = require "gilua.facts.depends"
 local effects = require "gilua.facts.effects"
-local expression = require "gilua.source.expression"
+local lists = require "gilua.base.lists"
 local nothing = require "gilua.facts.nothing"
 local pattern = require "gilua.source.pattern"
 local statement = require "gilua.source.statement"
@@ -59,7 +59,7 @@ end
 -- Is anywhere a block's number times its width?
 local function counts_across_blocks(fn, name)
   local found = false
-  statement.each_node(fn, function(node)
+  statement.nodes(fn.statements, function(node)
     found = found or node.kind == "binary" and node.op == "*"
       and width.mentions(fn, node.first, node.last, "blockIdx")
       and width.mentions(fn, node.first, node.last, name)
@@ -70,10 +70,9 @@ end
 -- Does an array grow with the block?
 local function grows(fn, node, macro)
   local d = macro and node.kind == "name" and fn:declaration(node.text, node.first)
-  for _, extent in ipairs(d and d.extents or {}) do
-    if extent and width.mentions(fn, extent.first, extent.last, macro) then return true end
-  end
-  return false
+  return lists.any(d and d.extents or {}, function(extent)
+    return extent and width.mentions(fn, extent.first, extent.last, macro)
+  end)
 end
 
 --- Does no thread have an element of its own, which more threads do not have? It would be at its
@@ -96,7 +95,7 @@ function M.without_elements(fn, macro)
     local strides = s.parent and s.parent.init == s and s.parent.loop
     local is_start = strides and width.of_tree(fn, strides.by)
     local is_asked = not is_start and not is_guarded(fn, s, macro)
-    for _, tree in ipairs(is_asked and statement.trees(s) or {}) do expression.walk(tree, see) end
+    statement.nodes(is_asked and { s } or {}, see)
   end
   return not found, "each of its threads has an element, and more threads have none"
 end
@@ -137,11 +136,10 @@ end
 local function loops_from_thread(fn)
   local list = {}
   for _, loop in ipairs(fn.loops) do
-    local is_own, asks = false, depends.on_thread(fn, {})
-    for _, tree in ipairs(loop.statement.init and statement.trees(loop.statement.init) or {}) do
-      is_own = is_own or asks(tree)
+    local init = loop.statement.init
+    if init and lists.any(statement.trees(init), depends.on_thread(fn, {})) then
+      list[#list + 1] = loop.statement
     end
-    if is_own then list[#list + 1] = loop.statement end
   end
   return list
 end
@@ -158,10 +156,7 @@ local function differs_at(fn, loops, asks)
   end
   for _, s in ipairs(fn.statements) do
     for _, head in ipairs(loops) do
-      local is_inside = head.body.first <= s.first and s.last <= head.body.last
-      for _, tree in ipairs(is_inside and statement.trees(s) or {}) do
-        expression.walk(tree, see)
-      end
+      statement.nodes(statement.covers(head.body, s) and { s } or {}, see)
     end
   end
   return line
@@ -190,12 +185,9 @@ end
 
 -- Does a statement's own part write memory, not a variable?
 local function writes_memory(fn, s)
-  for _, tree in ipairs(statement.trees(s)) do
-    for _, access in ipairs(effects.of(fn, tree).accesses) do
-      if access.write then return true end
-    end
-  end
-  return false
+  return lists.any(statement.trees(s), function(tree)
+    return lists.any(effects.of(fn, tree).accesses, function(access) return access.write end)
+  end)
 end
 
 --- Does no thread alone write what it found in its own share of the loops?
@@ -207,10 +199,7 @@ end
 function M.tells_no_share(fn, loops, macro)
   local is_own = depends.on_share(fn, loops)
   local function asks(s)
-    for _, tree in ipairs(s.kind ~= "block" and statement.trees(s) or {}) do
-      if is_own(tree) then return true end
-    end
-    return false
+    return s.kind ~= "block" and lists.any(statement.trees(s), is_own)
   end
   for _, s in ipairs(fn.statements) do
     local at = writes_memory(fn, s) and s or fn.body
@@ -234,9 +223,9 @@ end
 function M.updates_nothing(fn, loops, macro)
   local update, adds = nothing.counted(fn, loops, function(call)
     for _, s in ipairs(fn.statements) do
-      local is_of = s.kind == "expression" and s.first <= call.node.first
-        and call.node.last <= s.last
-      if is_of then return not is_guarded(fn, s, macro) end
+      if s.kind == "expression" and statement.covers(s, call.node) then
+        return not is_guarded(fn, s, macro)
+      end
     end
     return true
   end)

@@ -14,6 +14,7 @@ local callers = require "gilua.host.callers"
 local code_of = require "gilua.host.code"
 local csource = require "gilua.source.csource"
 local hostvalue = require "gilua.host.hostvalue"
+local lists = require "gilua.base.lists"
 local pointers = require "gilua.host.pointers"
 
 local M = {}
@@ -161,10 +162,9 @@ end
 -- Is a value made of what the place is made of, too, and no constant: `h[i] = rand() % 2 ? i : 0`?
 local function is_of_place(host, text, index)
   local is_there = csource.set(table.concat(code_of.names(code_of.tree(host, index)), " "))
-  for _, name in ipairs(code_of.names(code_of.tree(host, text))) do
-    if is_there[name] and (host:value(name) or 0) == 0 then return true end
-  end
-  return false
+  return lists.any(code_of.names(code_of.tree(host, text)), function(name)
+    return is_there[name] and (host:value(name) or 0) == 0
+  end)
 end
 
 -- The least and the greatest of what a store writes; nil where it draws nothing, or is not known.

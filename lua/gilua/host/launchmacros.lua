@@ -12,6 +12,7 @@
 local code_of = require "gilua.host.code"
 local csource = require "gilua.source.csource"
 local launchsites = require "gilua.host.launchsites"
+local lists = require "gilua.base.lists"
 local settings = require "gilua.base.settings"
 
 local M = {}
@@ -66,10 +67,9 @@ end
 local function launches_given(macro)
   local names = csource.set(table.concat(macro.params, " "))
   local is_near = macro.text:find "<<<" or macro.text:find "cudaLaunch"
-  for _, site in ipairs(is_near and launchsites.own(code_of.of(macro.text)) or {}) do
-    if names[site.kernel] then return true end
-  end
-  return false
+  return lists.any(is_near and launchsites.own(code_of.of(macro.text)) or {}, function(site)
+    return names[site.kernel]
+  end)
 end
 
 -- Has a text one of these names as a word?

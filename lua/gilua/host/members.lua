@@ -2,6 +2,7 @@
 -- through structs in it and those that it is derived from.
 
 local csource = require "gilua.source.csource"
+local lists = require "gilua.base.lists"
 
 local M = {}
 
@@ -80,10 +81,7 @@ local function add_item(self, struct, item, before, depth)
   end
   local own = before and before.kind == "class" and before.last == item.last
     and struct.classes[before.node] or nil
-  for _, d in ipairs(item.declared) do
-    if not add(self, struct.code, d, own, depth) then return false end
-  end
-  return true
+  return lists.none(item.declared, function(d) return not add(self, struct.code, d, own, depth) end)
 end
 
 function add_members(self, struct, depth)

@@ -8,6 +8,7 @@
 local callers = require "gilua.host.callers"
 local code_of = require "gilua.host.code"
 local csource = require "gilua.source.csource"
+local lists = require "gilua.base.lists"
 local pointers = require "gilua.host.pointers"
 local types = require "gilua.host.types"
 
@@ -225,10 +226,7 @@ end
 local function may_be_given(self, text, n_args)
   local leads = leads_of(self, text)
   if leads.calls[1] then return true end
-  for _, path in ipairs(leads.paths) do
-    if n_args == 1 or is_pointer(self, path, 1) then return true end
-  end
-  return false
+  return lists.any(leads.paths, function(path) return n_args == 1 or is_pointer(self, path, 1) end)
 end
 
 -- What a call leads to: of an object's function the object; else what the function returns. Of one

@@ -19,6 +19,7 @@ local apart = require "gilua.facts.apart"
 local certain = require "gilua.facts.certain"
 local early = require "gilua.facts.early"
 local iterations = require "gilua.rewrite.iterations"
+local lists = require "gilua.base.lists"
 
 local MOST_TOKENS = 1600 -- of all copies of a body
 
@@ -36,10 +37,9 @@ local function can_load(loop, access, steps)
   local is_inner = loop.inside.declares[access.base]
   local base = is_inner and early.value(loop, access.base)
   if is_inner and not (base and early.of(loop, base, can_load_too, steps)) then return false end
-  for _, index in ipairs(access.indices) do
-    if not early.of(loop, index, can_load_too, steps) then return false end
-  end
-  return true
+  return lists.none(access.indices, function(index)
+    return not early.of(loop, index, can_load_too, steps)
+  end)
 end
 
 local function by_size(a, b)

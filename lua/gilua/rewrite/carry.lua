@@ -21,6 +21,7 @@ local apart = require "gilua.facts.apart"
 local certain = require "gilua.facts.certain"
 local effects = require "gilua.facts.effects"
 local expression = require "gilua.source.expression"
+local lists = require "gilua.base.lists"
 local loop_of = require "gilua.facts.loop"
 local once = require "gilua.facts.once"
 local order = require "gilua.facts.order"
@@ -68,10 +69,7 @@ end
 
 -- Is one of the loads made in each iteration, also in the first, whatever conditions say?
 local function is_certain(loop, reads)
-  for _, access in ipairs(reads) do
-    if certain.of(loop, access.node) then return true end
-  end
-  return false
+  return lists.any(reads, function(access) return certain.of(loop, access.node) end)
 end
 
 -- What is carried from one iteration to the next: { statement, write, reads, type }, ….

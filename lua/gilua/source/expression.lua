@@ -45,6 +45,19 @@ function M.walk(tree, visit)
   for _, item in ipairs(tree.args or tree.items or {}) do M.walk(item, visit) end
 end
 
+--- Does a question hold for a node of a tree?
+---@param tree table?
+---@param holds fun(node: table): any
+---@return boolean
+function M.any(tree, holds)
+  local found = false
+  M.walk(tree, function(node)
+    found = found or holds(node) and true or false
+    return not found
+  end)
+  return found
+end
+
 --- What an operator joins, from left to right: a, b, c of a && b && c; the tree itself of others.
 ---@param op string
 ---@param list table[] to which they are added

@@ -115,13 +115,13 @@ function M.holds(s, kinds)
   return found
 end
 
---- Calls visit(node) for each node of a function's expressions, as gilua.source.expression walks.
----@param fn table of kernel.read
----@param visit fun(node: table): boolean?
-function M.each_node(fn, visit)
-  for _, s in ipairs(fn.statements) do
-    for _, tree in ipairs(M.trees(s)) do expression.walk(tree, visit) end
-  end
-end
+--- May a statement end the run through those around it?
+function M.jumps(s) return M.holds(s, M.JUMPS) or M.holds(s, { ["goto"] = true }) end
+
+--- Is a token in a part of the text, as a statement, a node or a scope is one?
+function M.spans(part, token) return part.first <= token and token <= part.last end
+
+--- Is a part of the text within another one, or the same?
+function M.covers(part, inner) return part.first <= inner.first and inner.last <= part.last end
 
 return M

@@ -42,6 +42,7 @@
 local apart = require "gilua.facts.apart"
 local core = require "gilua.core"
 local effects = require "gilua.facts.effects"
+local lists = require "gilua.base.lists"
 local loops = require "gilua.facts.loop"
 
 local M = {}
@@ -484,10 +485,9 @@ function Function:is_never_written(root)
   end
   local told = (self.kernel.options.arguments or {})[self.name]
   if told and told[root] and told[root].written then return false end
-  for _, access in ipairs(all.accesses) do
-    if access.write and apart.may_touch(self, access, root) then return false end
-  end
-  return true
+  return lists.none(all.accesses, function(access)
+    return access.write and apart.may_touch(self, access, root)
+  end)
 end
 
 --- The type of what an access yields, as a declaration has it; nil where it is not known, or where

@@ -5,6 +5,7 @@ local each = require "gilua.rewrite.merged.each"
 local edit = require "gilua.rewrite.edit"
 local groups = require "gilua.rewrite.merged.groups"
 local guards = require "gilua.rewrite.merged.guards"
+local lists = require "gilua.base.lists"
 local loop_of = require "gilua.facts.loop"
 local settings = require "gilua.base.settings"
 local sides_of = require "gilua.facts.sides"
@@ -27,10 +28,7 @@ local function put_lengths(plan, e)
     ranges[#ranges + 1] = { s.first, guard.leaves and s.last or s.body.first - 1 }
   end
   local function is_outside(token)
-    for _, range in ipairs(ranges) do
-      if range[1] <= token and token <= range[2] then return false end
-    end
-    return true
+    return lists.none(ranges, function(range) return range[1] <= token and token <= range[2] end)
   end
   for _, token in ipairs(threads.uses(fn)[plan.what.length][side]) do
     if is_outside(token) then e:replace(token, token + 2, plan.whole) end
