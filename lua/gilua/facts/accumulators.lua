@@ -64,7 +64,6 @@ local function accumulator(loop, s)
 end
 
 --- The accumulators of a loop: { name, op, type, tokens }, in the order in which they stand.
----@param loop table
 function M.list(loop)
   local list = {}
   if not loop.simple or loop.conditional then return list end
@@ -98,7 +97,6 @@ end
 
 --- The lines before and behind a loop that declare and join `factor` parts of each, and the words
 --- of the n-th copy of its body (0: the first), as gilua.rewrite.iterations takes them.
----@param kernel table
 ---@param list table of `list`
 ---@param factor integer
 function M.parts(kernel, list, factor)

@@ -12,8 +12,6 @@ local ADDED = { int = true, ["unsigned int"] = true, float = true, double = true
                 ["unsigned long long"] = true }
 
 --- What a statement adds: { call, access, type (nil: not known) }; nil of any other statement.
----@param fn table of kernel.read
----@param s table
 ---@return { call: table, access: table, type: string? }?
 function M.of(fn, s)
   local call = s.kind == "expression" and s.tree.kind == "call" and s.tree

@@ -78,8 +78,6 @@ local function way_to(fn, s)
 end
 
 --- Why threads may go through a loop around a place in different ways; nil where they do not.
----@param fn table
----@param s table a statement
 ---@param uniform table<string, true> names that are the same in all of them
 ---@param free? table<string, true> sides by which those that are asked for do not differ
 ---@return string?
@@ -111,7 +109,6 @@ function M.loads(fn, d)
 end
 
 --- May 0 stand for the value of what is declared?
----@param fn table
 ---@param d { type: string, pointer: integer } a declaration
 function M.is_number(fn, d)
   local type = types.resolved(fn.kernel, d.type)
@@ -189,8 +186,6 @@ end
 
 --- How all threads of a block can come to a statement, or, with `before`, to what is put before
 --- it, the statement being asked for with what is behind; nil and why they cannot.
----@param fn table of kernel.read
----@param s table a statement
 ---@param before? boolean
 function M.plan(fn, s, before)
   if fn.kind ~= "kernel" or not fn.body then return nil, "it is in no kernel" end

@@ -50,11 +50,8 @@ local function by_kind(fn, a, b)
 end
 
 --- Are two roots different memory? true, false, or nil and the sentence.
----@param fn table of kernel.read
 ---@param a string? a root
 ---@param b string?
----@return boolean? answer
----@return string? promise
 function M.roots(fn, a, b)
   if not a or not b then return nil, "a pointer that is not understood leads to no other array" end
   if a == b then return false end
@@ -66,11 +63,8 @@ function M.roots(fn, a, b)
 end
 
 --- Are two accesses of different memory?
----@param fn table
 ---@param a table access
 ---@param b table access
----@return boolean? answer
----@return string? promise
 function M.of(fn, a, b) return M.roots(fn, a.root, b.root) end
 
 -- ---- what is taken for granted -----------------------------------------------------------------
@@ -120,7 +114,6 @@ end
 
 --- The same where what the host decides is promised, which M.noting notes and M.promises says of a
 --- whole function. Never of a pointer that is not understood.
----@param fn table
 ---@param a table access
 ---@param b table access
 ---@return boolean
@@ -162,7 +155,6 @@ end
 
 --- Returns the pairs of a function's arrays whose relation is unknown and where one is written:
 --- what it has to promise if its arrays are taken for different memory.
----@param fn table
 ---@param notes? table of M.noting: the pairs that were taken for granted alone
 ---@return { [1]: string, [2]: string, ours: boolean, promise: string, args?: integer[] }[] ours: no
 ---  launch keeps it, for one is a pointer of the file; args: which arguments of a launch they are
@@ -185,7 +177,6 @@ function M.pairs(fn, notes)
 end
 
 --- The same as sentences.
----@param fn table
 ---@return string[] ours which no launch keeps
 ---@return string[] hosts which the launches keep, or break
 function M.promises(fn)

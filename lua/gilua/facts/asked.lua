@@ -47,8 +47,6 @@ end
 
 --- What must hold in a statement where a node of it is evaluated: { tree, negated }, …; nil where
 --- that cannot be said.
----@param s table a statement
----@param node table
 ---@return table[]?
 function M.at(s, node)
   local list = {}

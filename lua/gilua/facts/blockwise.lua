@@ -69,7 +69,6 @@ function Known:owns_any(names)
 end
 
 --- Is what a tree or a statement says a block's own?
----@param node table
 function Known:depends(node)
   if names_block(self, node.first, node.last) then return true end
   local all = effects.of(self.fn, node)
@@ -234,7 +233,6 @@ local function written(known)
 end
 
 --- Arrays in shared memory: name -> "static", or "dynamic" of one whose size the launch says.
----@param fn table
 ---@return table<string, string>
 function M.shared(fn)
   local words, list = fn.kernel.words, {}
@@ -258,7 +256,6 @@ end
 local MOST_PASSES = 40
 
 --- What is a block's own in a kernel, or a thread's.
----@param fn table
 ---@param index string "blockIdx" or "threadIdx"
 ---@param side string
 ---@param guards? { statement: table, leaves: boolean, guarded: table[] }[] each an `if` that is

@@ -46,7 +46,6 @@ function M.guard(known)
 end
 
 --- Returns what is a block's own where that condition holds, and the condition.
----@param fn table of kernel.read
 ---@param side string
 ---@return gilua.blockwise
 ---@return table? guard
@@ -154,7 +153,6 @@ local function found(fn, side)
 end
 
 --- Does a block beyond the last one along a side do nothing? See the head of this file.
----@param fn table of kernel.read
 ---@param side string
 ---@return { answer: boolean?, says: string?, asks: string }
 function M.of(fn, side)
@@ -164,7 +162,6 @@ end
 
 --- Returns what is known of all sides by which a kernel's blocks differ, for those who keep what
 --- each block does: `options.bounded` of the kernel after them.
----@param fn table
 ---@return table<string, table>
 function M.sides(fn)
   local list = {}

@@ -20,8 +20,6 @@ local function is_name(node, name) return node.kind == "name" and node.text == n
 
 --- What `sum += x`, `sum = sum + x`, `most = max(most, x)` or `found = 1` does with its variable,
 --- "+" and so on, and the tokens of it there; nil of anything else.
----@param kernel table
----@param node table
 ---@return string? how
 ---@return integer[]? tokens
 function M.folded(kernel, node)
@@ -62,7 +60,6 @@ end
 
 --- Where a function gives a name a value in a statement of its own, `name = x;` or the beginning of
 --- a `for`, and how far some such value is there for certain: { token, value, last }.
----@param fn table of kernel.read
 ---@param name string
 ---@return table[]
 function M.given(fn, name)
@@ -109,9 +106,6 @@ local function is_own(loop, name, d)
 end
 
 --- Does an iteration tell the next ones anything but sums? false; nil and the sentence.
----@param loop table of gilua.facts.loop
----@return boolean? answer
----@return string? promise
 function M.of(loop)
   local fn, fine, least = loop.fn, sums(loop), nil
   if loop.breaks or loop.leaves or loop.writes_variable then

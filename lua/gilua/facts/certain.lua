@@ -15,7 +15,6 @@ local JUMPS = { ["break"] = true, continue = true, ["return"] = true, ["goto"] =
   label = true, case = true }
 
 --- The trees that each iteration of a loop evaluates.
----@param loop table of gilua.facts.loop
 ---@return table[]
 function M.trees(loop)
   local list = {}
@@ -38,7 +37,6 @@ function M.trees(loop)
 end
 
 --- Visits the nodes of a tree that are evaluated whenever it is.
----@param tree table
 ---@param visit fun(node: table)
 function M.nodes(tree, visit)
   expression.walk(tree, function(node)
@@ -52,7 +50,6 @@ function M.nodes(tree, visit)
 end
 
 --- The nodes that each iteration of a loop evaluates, as a set.
----@param loop table
 ---@return table<table, true>
 function M.set(loop)
   local set = {}
@@ -63,10 +60,6 @@ function M.set(loop)
 end
 
 --- Does each iteration of a loop evaluate a node? true; nil and the sentence where that is unknown.
----@param loop table
----@param node table
----@return boolean? answer
----@return string? promise
 function M.of(loop, node)
   if M.set(loop)[node] then return true end
   return nil, ("each iteration of the loop at line %d evaluates `%s`"):format(loop.line,

@@ -10,7 +10,6 @@
 local M = {}
 
 --- The functions of each name: several may have it, for other types.
----@param kernel table of kernel.read
 ---@return table<string, table[]>
 function M.named(kernel)
   local list = {}
@@ -28,7 +27,6 @@ local function is_free(words, token)
 end
 
 --- The functions of the file that one mentions, by call or as what another calls: { fn, token }.
----@param fn table of kernel.read
 ---@return { fn: table, token: integer }[]
 function M.calls(fn)
   local words, list = fn.kernel.words, {}
@@ -42,7 +40,6 @@ function M.calls(fn)
 end
 
 --- A function, and all that it calls: each once.
----@param fn table
 ---@return table[]
 function M.reached(fn)
   local list, seen = { fn }, { [fn] = true }
@@ -107,7 +104,6 @@ local function unfit(kernel, fn, names)
 end
 
 --- The functions that are to be copied.
----@param kernel table of kernel.read
 ---@param reached table[] kernels and what they call
 ---@param changed table<table, true> those of them that become others; who calls these is added
 ---@return table<table, true>? copied

@@ -60,7 +60,6 @@ end
 ---@field cut? integer or the statement of that loop's body
 
 --- Returns the places of a source's kernels where they may be cut, in the file's order.
----@param kernel table of kernel.read
 ---@return gilua.cut[]
 function M.all(kernel)
   local places = {}

@@ -157,7 +157,6 @@ end
 
 --- What the last digit of some expressions of a function decides, in words, and on which line; nil
 --- where it decides nothing.
----@param fn table of kernel.read
 ---@param nodes table[] expressions in it
 ---@return string? what "a comparison", "a whole number", "what floorf gives", …
 ---@return integer? line

@@ -118,7 +118,6 @@ end
 
 --- Returns a question about a function's expressions: does one depend on a thread's own iterations
 --- of loops that threads share? true is also the answer where that is unknown.
----@param fn table of kernel.read
 ---@param loops table[] statements
 ---@return fun(tree: table): boolean
 function M.on_share(fn, loops)
@@ -128,7 +127,6 @@ end
 --- Returns a question: does an expression depend on the thread's number in its block, or on the
 --- block's width, which a macro may be? The variables of shared loops number items: they do not.
 --- true is also the answer where that is unknown.
----@param fn table of kernel.read
 ---@param loops table[] statements
 ---@param macro? string
 ---@return fun(tree: table): boolean

@@ -13,7 +13,6 @@ local MOST_STEPS = 8 -- from a name to what it is computed from
 
 --- Returns what a loop's body declares a name as, where it is that alone: its first value; nil of
 --- any other name.
----@param loop table of gilua.facts.loop
 ---@param name string
 ---@return table? tree
 function M.value(loop, name)
@@ -37,11 +36,8 @@ local function is_early_name(loop, name, token, can_load, steps)
 end
 
 --- Can a tree be evaluated for another iteration?
----@param loop table
----@param tree table
 ---@param can_load fun(access: table, steps: integer): boolean
 ---@param steps? integer so far
----@return boolean
 function M.of(loop, tree, can_load, steps)
   steps = steps or 0
   local all = effects.of(loop.fn, tree)
@@ -58,9 +54,6 @@ function M.of(loop, tree, can_load, steps)
 end
 
 --- Has a tree another value in another iteration?
----@param loop table
----@param tree table
----@return boolean
 function M.moves(loop, tree)
   local reads = effects.of(loop.fn, tree).reads
   if reads[loop.variable] then return true end

@@ -71,7 +71,6 @@ end
 
 --- Does a name mean CUDA's function: no macro, and no function of the file? Their own `max` may be
 --- `a > b ? a : b`, which is another order of NaN, or ask twice for what lanes tell each other.
----@param kernel table of kernel.read
 ---@param name string
 function M.is_of_cuda(kernel, name) return not kernel.macros[name] and not kernel.by_name[name] end
 
@@ -123,7 +122,6 @@ end
 local see_access, chain
 
 --- The local array of which a variable is an element: xs of `auto &x = xs[i]`; nil of none.
----@param fn table of kernel.read
 ---@param d table? a declaration
 ---@return string?
 function M.element_of(fn, d)
@@ -428,7 +426,6 @@ end
 
 --- The effects of a statement with all below it, or of an expression. The function's own body is
 --- asked for once; what is asked for often is kept.
----@param fn table of kernel.read
 ---@param node table a statement or an expression
 ---@return table
 function M.of(fn, node)

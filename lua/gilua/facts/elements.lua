@@ -17,7 +17,6 @@ local MOST_TOKENS = 1000 -- of a loop, which is there twice afterwards
 -- ---- which loops --------------------------------------------------------------------------------
 
 --- Why no loads of a loop's iterations can be made before these; nil where they can.
----@param loop table of gilua.facts.loop
 ---@return string?
 function M.refusal(loop)
   if loop.breaks or loop.leaves then return "it is left in another way" end
@@ -33,7 +32,6 @@ function M.refusal(loop)
 end
 
 --- Do threads go through a loop from and to the same?
----@param loop table
 ---@param uniform table<string, true> names that are the same in all of them
 ---@param free? table<string, true> sides by which those that are asked for do not differ
 function M.is_same(loop, uniform, free)
@@ -136,7 +134,6 @@ local function element(way, access)
 end
 
 --- The elements of each iteration that one thread can load for others.
----@param loop table of gilua.facts.loop
 ---@param uniform table<string, true> names that are the same in all of these threads
 ---@param differs fun(sides: table): boolean is what has these sides another for some of them?
 ---@param take fun(access: table, type: string, sides: table): table? what else is known of one, and

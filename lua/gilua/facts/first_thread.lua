@@ -88,7 +88,6 @@ end
 ---@field thread string which thread it is
 
 --- Returns what one thread does alone in the kernels of a source, in the file's order.
----@param kernel table of kernel.read
 ---@return gilua.lone_place[]
 function M.all(kernel)
   local list = {}

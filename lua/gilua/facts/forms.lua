@@ -20,8 +20,6 @@ local MOST_STEPS = 10
 
 --- The form of a tree with names that keep their values as what they are made of; nil where it has
 --- too many terms.
----@param fn table of kernel.read
----@param tree table
 ---@param atoms table<string, true> names that stay
 ---@param clamped? fun(call: table): table? what a call is
 ---@param steps? integer from a name to what it is made of, so far

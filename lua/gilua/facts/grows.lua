@@ -107,9 +107,7 @@ end
 --- Does a condition say that what grows with the block's number is below something that is the same
 --- for all blocks? Or, turned, beyond it.
 ---@param known gilua.blockwise with `assumed`, to which is added what is assumed of factors
----@param tree table
 ---@param turned? boolean
----@return boolean
 function M.bounds(known, tree, turned)
   if tree.kind == "binary" and tree.op == (turned and "||" or "&&") then
     return M.bounds(known, tree.a, turned) or M.bounds(known, tree.b, turned)

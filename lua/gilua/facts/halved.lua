@@ -81,7 +81,6 @@ end
 
 --- Returns what a loop puts together in a shared array: { k, thread (a tree), how = { op or call },
 --- array, type, bound (of one that counts up), condition }; nil and why it does not.
----@param loop table of gilua.facts.loop
 ---@return table?
 ---@return string? why
 function M.sum(loop)
@@ -133,7 +132,6 @@ end
 
 --- Is only the first element asked for behind a loop, before each thread gives its own another
 --- value? true; nil and the sentence.
----@param loop table
 ---@param sum table of M.sum
 ---@return boolean?
 ---@return string? why
@@ -183,7 +181,6 @@ end
 
 --- Returns what a loop halves each of whose statements is a barrier, the last one too, or asks
 --- `thread < k`: { k, thread (a tree), body (its statements) }; nil and why it is none.
----@param loop table of gilua.facts.loop
 ---@return table?
 ---@return string? why
 function M.any(loop)

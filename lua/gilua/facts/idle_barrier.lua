@@ -274,7 +274,6 @@ end
 
 --- Returns the barriers of a function that part nothing, in their order: all of them may go at
 --- once; nil where there is none.
----@param fn table of kernel.read
 ---@return table[]?
 function M.of(fn)
   local state, list = { fn = fn, gone = {} }, {}

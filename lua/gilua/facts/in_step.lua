@@ -23,9 +23,7 @@ local uniform = require "gilua.facts.uniform"
 local M = {}
 
 --- Does one of the statements have a barrier?
----@param fn table of kernel.read
 ---@param list table[] statements
----@return boolean
 function M.waits(fn, list)
   return lists.any(list, function(s) return effects.of(fn, s).barrier end)
 end
@@ -100,7 +98,6 @@ local function found(fn, side)
 end
 
 --- May threads wait for each other behind the condition of a block's work? See this file's head.
----@param fn table of kernel.read
 ---@param side string
 ---@return { answer: boolean?, says: string?, asks: string, is_voted: boolean? }
 function M.of(fn, side)

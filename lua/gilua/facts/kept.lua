@@ -77,7 +77,6 @@ end
 
 --- The elements that a loop can keep: { text, type, base, accesses, given (the assignment right
 --- before the loop) }; others are touched only if the loop has a round (gilua.facts.once).
----@param loop table of gilua.facts.loop
 ---@return table[]
 function M.of(loop)
   local list = {}

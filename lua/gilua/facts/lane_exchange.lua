@@ -97,8 +97,6 @@ end
 --- Is a tree the distance that one of these loops is at? Another loop may have a variable of that
 --- name, too.
 ---@param loops gilua.distance_loop[]
----@param tree table
----@return boolean
 function M.is_distance(loops, tree)
   for _, loop in ipairs(tree.kind == "name" and loops or {}) do
     local s = loop.statement

@@ -145,7 +145,6 @@ end
 
 --- Raises where a loop of lanes tells how far a lane is.
 ---@param places gilua.row_places
----@param fn table
 function M.check(places, fn)
   for _, s in ipairs(fn.statements) do
     local own = places.loops[s]

@@ -48,8 +48,6 @@ local function given_to(s, call)
 end
 
 --- What becomes of what a call in a statement hands to a lane: see above, or "pick".
----@param fn table
----@param s table
 ---@param call table
 ---@return string
 function M.use(fn, s, call)
@@ -64,7 +62,6 @@ end
 
 --- Do lanes choose between what a call hands them and their own by a condition that says which of
 --- equals counts: `o < best || o == best && p < at`?
----@param fn table
 ---@param s table the call's statement
 ---@param call table
 function M.settles_ties(fn, s, call)

@@ -9,10 +9,7 @@ local statement = require "gilua.source.statement"
 local M = {}
 
 --- Is a tree loaded, or made of one of some names?
----@param fn table of kernel.read
----@param tree table
 ---@param names table<string, true> of M.names
----@return boolean
 function M.of(fn, tree, names)
   local all = effects.of(fn, tree)
   if #all.accesses > 0 or all.opaque then return true end
@@ -35,7 +32,6 @@ local function each_given(fn, visit)
 end
 
 --- Returns the variables of a function that are loaded, or made of such.
----@param fn table
 ---@return table<string, true>
 function M.names(fn)
   if fn.loaded_names then return fn.loaded_names end

@@ -160,8 +160,6 @@ end
 
 --- Is a tree the same before a loop and in each of its iterations: does neither its body change it,
 --- nor its head?
----@param loop table
----@param tree table
 function M.stays(loop, tree)
   local head = loop.statement
   for _, part in ipairs { head.init or false, head.step or false } do
@@ -185,7 +183,6 @@ local function keeps_bound(loop)
 end
 
 --- What is known of a loop.
----@param fn table
 ---@param s table a statement: for, while or do
 ---@return table
 function M.read(fn, s)
@@ -223,7 +220,6 @@ function M.variable_tokens(loop, s)
 end
 
 --- The loops of a function for which fits(loop) holds, the innermost of those within each other.
----@param fn table
 ---@param fits fun(loop: table): boolean
 ---@param part? table a statement: those within it alone
 ---@return table[]

@@ -218,7 +218,6 @@ function target(fn, tree, open) return by(TARGET, fn, tree, open) end
 function place(fn, tree, open) return by(PLACE, fn, tree, open) end
 
 --- The array into which a pointer's value leads; nil and why it is unknown.
----@param fn table of kernel.read
 ---@param tree table an expression
 ---@return string? root
 ---@return string? why
@@ -228,7 +227,6 @@ function M.target(fn, tree)
 end
 
 --- The array in which an element or a variable lies; nil and why it is unknown.
----@param fn table
 ---@param tree table an expression that can be assigned to
 ---@return string? root
 ---@return string? why
@@ -240,7 +238,6 @@ end
 M.is_offset, M.is_number = is_offset, is_number
 
 --- The array in which name[…]…[…] of so many indices lies; nil and why it is unknown.
----@param fn table
 ---@param name string
 ---@param token integer where it stands
 ---@param indices? integer how many; unknown ones are within it

@@ -63,7 +63,6 @@ end
 --- Calls visit(name, declaration, reads, writes) for each name of a thread's own that a statement
 -- asks for or writes, but for those it declares, with tokens where it does.
 ---@param known gilua.blockwise
----@param s table
 ---@param visit function
 function M.outside_names(known, s, visit)
   local fn, all = known.fn, effects.of(known.fn, s)
@@ -129,7 +128,6 @@ end
 
 --- What is known where the conditions hold that are asked for all, these, and the one around all
 --- the work; nil and why there is nothing.
----@param fn table of kernel.read
 ---@param index string "blockIdx" or "threadIdx"
 ---@param side string
 ---@param team? gilua.team

@@ -184,8 +184,6 @@ end
 
 --- Does a statement write memory that others see?
 ---@param plan gilua.merge_plan
----@param s table
----@return boolean
 function M.is_seen(plan, s)
   local known = plan.known
   return lists.any(effects.of(plan.fn, s).accesses, function(access)

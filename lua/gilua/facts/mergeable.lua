@@ -83,10 +83,8 @@ local function refusal(fn, index, side)
 end
 
 --- May blocks, or threads, become one along a side?
----@param fn table of kernel.read
 ---@param index "blockIdx"|"threadIdx"
 ---@param side string
----@return boolean
 ---@return string? why
 function M.of(fn, index, side)
   local why = refusal(fn, index, side)

@@ -59,7 +59,6 @@ end
 
 --- Returns the kernel that is launched behind each launch of one, and the byte at which its
 --- arguments begin behind those; nil and why there is none.
----@param fn table of kernel.read
 ---@return { fn: table, byte: integer }?
 ---@return string? why
 function M.of(fn)
@@ -127,9 +126,6 @@ local function hangs_on_data(fn, access, names)
 end
 
 --- Does the checked run see all that a kernel's threads may touch? true; nil and what is promised.
----@param fn table
----@return boolean?
----@return string? promise
 function M.is_seen(fn)
   local all, names = effects.of(fn, fn.body), loaded.names(fn)
   if all.opaque then return nil, PROMISE end

@@ -225,11 +225,7 @@ end
 
 --- Is a value the sum of what loops' rounds give? true; false, nil and the sentence. nil: it is 0
 --- where they have none, and nothing shows that shares do not add up.
----@param fn table of kernel.read
----@param tree table
 ---@param loops table[] statements
----@return boolean? answer
----@return string? promise
 function M.of(fn, tree, loops)
   local is_known = not effects.of(fn, fn.body).opaque
   if is_known and is_zero(zeros(fn, loops, {}, 1), tree) then return true end
@@ -244,7 +240,6 @@ local COUNTING = { atomicAdd = true, atomicSub = true, atomicXor = true, atomicI
 
 --- The first update of memory outside of loops that tells how many threads made it: a call; or
 --- what must be promised so that none does.
----@param fn table
 ---@param loops table[] statements
 ---@param is_asked? fun(call: table): boolean those alone
 ---@return table?

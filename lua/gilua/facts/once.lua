@@ -81,9 +81,6 @@ local function value_of(loop, tree)
 end
 
 --- Has a loop at least one round? true, false, or nil and the sentence.
----@param loop table of gilua.facts.loop
----@return boolean? answer
----@return string? promise
 function M.of(loop)
   local s = loop.statement
   if s.kind == "do" or s.kind == "for" and not s.condition and not s.unknown_header then
@@ -129,7 +126,6 @@ end
 --- The guard of what is done before a loop as its first round would do it: { lines (before it),
 --- text (the condition, that can be asked behind the loop, too) }; an empty table where it has
 --- a round for certain; nil and why where none can be had.
----@param loop table
 ---@param names fun(wanted: string): string gives a name that the text does not have
 ---@param also? string what must hold besides, and is asked first
 ---@return { lines: string[]?, text: string? }? guard

@@ -26,7 +26,6 @@ local function reason(fn, s)
 end
 
 --- The statements of a kernel's open functions of which nothing is known, in the file's order.
----@param kernel table of kernel.read
 ---@return { line: integer, why: string }[]
 function M.of(kernel)
   if kernel.why then return { { line = 1, why = kernel.why } } end

@@ -40,13 +40,11 @@ local function shares(fn, a, b)
 end
 
 --- Does one of two effects change a variable that the other uses, or may a pointer lead to one?
----@param fn table
 ---@param a table
 ---@param b table
 function M.shares_variable(fn, a, b) return shares(fn, a, b) or shares(fn, b, a) end
 
 --- Does a part of a function, tokens first to last, change a variable that is not declared in it?
----@param fn table
 ---@param inside table its effects
 ---@param first integer
 ---@param last integer
@@ -61,7 +59,6 @@ function M.changes_variable(fn, inside, first, last)
 end
 
 --- Does nothing but loops that set it at their beginning ask for a loop's variable?
----@param loop table
 function M.is_its_own(loop)
   if loop.declares then return true end
   local fn, name = loop.fn, loop.variable
@@ -86,7 +83,6 @@ local FREE = { atomicAdd = true, atomicSub = true, atomicMin = true, atomicMax =
                atomicAnd = true, atomicOr = true, atomicXor = true }
 
 --- Does a part do what other threads may wait for?
----@param fn table
 ---@param inside table its effects
 function M.is_waited_for(fn, inside)
   for _, access in ipairs(inside.accesses) do
@@ -97,7 +93,6 @@ function M.is_waited_for(fn, inside)
 end
 
 --- Is a loop's first value the same whenever it is asked for, its body done or not?
----@param loop table
 function M.keeps_start(loop)
   return loop.start and loop_of.is_invariant(loop.fn, loop.start, loop.inside)
     and not effects.of(loop.fn, loop.start).reads[loop.variable]
@@ -130,7 +125,6 @@ end
 --- By how many iterations of a loop an access comes later to the place of another: 0, in the same
 --- one alone; false: never; nil: not known. Where the loop's step is not known all but 0 and false
 --- are in steps of 1.
----@param loop table
 ---@param a table access
 ---@param b table the other
 function M.distance(loop, a, b)

@@ -61,7 +61,6 @@ local function add_loop(facts, loop)
 end
 
 --- What is known where a loop's body runs.
----@param loop table
 ---@return { form: table, least: integer }[]
 function M.facts(loop)
   local facts, s = {}, loop.statement
@@ -106,7 +105,6 @@ end
 
 --- Are two accesses of one array never of the same element, in the same iteration and whichever
 --- threads make them?
----@param loop table
 ---@param a table[] indices
 ---@param b table[] indices
 ---@param facts table of M.facts

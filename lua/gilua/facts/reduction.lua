@@ -34,7 +34,6 @@ local function is_name(node, name) return node.kind == "name" and node.text == n
 local function listed(s) return s.kind == "block" and s.body or { s } end
 
 --- Returns the declaration of a variable of the thread's own that lanes can exchange.
----@param loop table of gilua.facts.loop
 ---@param name string
 ---@param sums? table<string, table> variables in shared memory that count, too
 ---@return table?
@@ -228,7 +227,6 @@ local function index_alone(loop, name)
 end
 
 --- Returns how a loop puts a variable together; nil where it uses it in any other way.
----@param loop table of gilua.facts.loop
 ---@param name string
 ---@param sums? table<string, table> variables in shared memory that may be put together, too
 ---@return gilua.reduction?

@@ -555,7 +555,6 @@ end
 ---@field line integer that says what a lane is
 
 --- Returns the kernels of a source that say what a lane is, at the line that does, in their order.
----@param kernel table of kernel.read
 ---@return gilua.row_place[]
 function M.all(kernel)
   local list = {}
@@ -576,8 +575,6 @@ end
 
 --- May lanes do their parts of rows in any number? true; nil and what is promised.
 ---@param places gilua.row_places
----@return boolean?
----@return string? promise
 function M.is_certain(places)
   if not places.promise then return true end
   return nil, places.promise

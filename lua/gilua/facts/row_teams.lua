@@ -35,7 +35,6 @@ local LANE = "a lane" -- no factor that a text can have
 local Teams = {}
 Teams.__index = Teams
 
----@param kernel table of kernel.read
 ---@param size integer
 ---@param is_square boolean
 ---@return gilua.row_teams

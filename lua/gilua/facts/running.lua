@@ -107,7 +107,6 @@ local function guarded(loop, statements)
 end
 
 --- Returns how a variable is a running sum of a loop; nil where it is none.
----@param loop table of gilua.facts.loop
 ---@param name string
 ---@return gilua.running?
 function M.of(loop, name)

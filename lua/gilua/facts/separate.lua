@@ -223,7 +223,6 @@ local function waits_before(fn, common, a, b)
 end
 
 --- Can two parts be done beside each other, behind what all blocks do? nil and why not.
----@param fn table of kernel.read
 ---@param common table[] statements and trees
 ---@param a table of M.part, the first
 ---@param b table

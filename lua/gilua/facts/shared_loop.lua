@@ -77,7 +77,6 @@ local function writes_memory(loop)
 end
 
 --- Returns a loop as one that threads can share; nil where they cannot.
----@param loop table of gilua.facts.loop
 ---@param sums? table<string, table> variables in shared memory that may be put together, too
 ---@return gilua.row_loop?
 function M.of(loop, sums)
@@ -99,7 +98,6 @@ function M.of(loop, sums)
 end
 
 --- Returns the outermost loops of a function that threads can share; nil where it has none.
----@param fn table
 ---@return gilua.row_loop[]?
 function M.outermost(fn)
   local list = {}
@@ -213,7 +211,6 @@ end
 
 --- May all threads of a row do what is outside of its shared loops, but for what one of them
 --- writes? nil and why not.
----@param fn table
 ---@param rows gilua.row_loop[]
 ---@return gilua.done_once?
 ---@return string? why

@@ -19,7 +19,6 @@ local function add(sides, others)
 end
 
 --- The declaration of a name that keeps the value it is declared with; nil of any other.
----@param fn table of kernel.read
 ---@param name string
 function M.kept(fn, name)
   local list = fn.variables[name]
@@ -68,8 +67,6 @@ function of_tree(fn, tree, uniform, steps)
 end
 
 --- The sides of a tree that loads nothing; nil where that is not known.
----@param fn table
----@param tree table
 ---@param uniform? table<string, true> names that are the same in all threads of a block
 ---@return table<string, true>?
 function M.of(fn, tree, uniform)
@@ -78,7 +75,6 @@ function M.of(fn, tree, uniform)
 end
 
 --- The sides of an element's place: of its indices and of what its array is reached by.
----@param fn table
 ---@param access table of gilua.effects, with indices
 ---@param uniform? table<string, true>
 ---@return table<string, true>?
@@ -104,7 +100,6 @@ function M.is_within(sides, others)
 end
 
 --- Which sides of threadIdx a function asks for.
----@param fn table
 ---@return table<string, true>
 function M.used(fn)
   local used = {}
@@ -125,7 +120,6 @@ end
 
 --- The whole number that a tree is, of literals, macros and names that keep theirs; nil where it is
 --- not known.
----@param fn table
 ---@param tree table?
 ---@param steps? integer from a name to what it is made of, so far
 ---@return integer?

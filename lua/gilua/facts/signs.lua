@@ -76,15 +76,9 @@ end
 
 --- Is a tree's value a whole number that is not below zero, and that an int holds: made of
 --- literals, indices and sizes of threads and blocks, and of loops that count from such?
----@param fn table of kernel.read
----@param node table
----@return boolean
 function M.is_small(fn, node) return is_small(fn, node, 0) end
 
 --- Is a tree's value above zero?
----@param fn table of kernel.read
----@param node table
----@return boolean
 function M.is_above_zero(fn, node)
   local value = sides.value(fn, node)
   if value then return value > 0 end

@@ -11,7 +11,6 @@ local M = {}
 local LOOPS = statement.LOOPS
 
 --- The statement that a `break`, or a `continue`, is of: the innermost loop around it, or switch.
----@param s table
 ---@return table?
 function M.of_jump(s)
   local at = s.parent
@@ -38,11 +37,8 @@ local function found_below(fn, s, kinds, differs)
 end
 
 --- Do all threads leave a loop or a switch together? true; nil and the sentence.
----@param fn table of kernel.read
 ---@param s table the loop, or the switch
 ---@param differs fun(condition: table): boolean may it differ between threads?
----@return boolean? answer
----@return string? promise
 function M.of(fn, s, differs)
   local line = found_below(fn, s, { ["break"] = true, ["goto"] = true }, differs)
   if not line then return true end
@@ -51,11 +47,7 @@ function M.of(fn, s, differs)
 end
 
 --- Do all threads do the whole of each iteration? true; nil and the sentence.
----@param fn table
----@param s table
 ---@param differs fun(condition: table): boolean
----@return boolean? answer
----@return string? promise
 function M.whole_rounds(fn, s, differs)
   local line = found_below(fn, s, { continue = true, ["goto"] = true }, differs)
   if not line then return true end

@@ -68,7 +68,6 @@ end
 local function differs(sides) return next(sides) ~= nil end
 
 --- Returns the elements of a loop that can come through shared memory; nil and why there are none.
----@param loop table of gilua.facts.loop
 ---@param plan table of gilua.facts.all_come, of its place
 ---@return table[]?
 ---@return string? why
@@ -89,11 +88,9 @@ end
 
 --- Can threads without an item do the iterations too, for nobody sees what they make of them? They
 --- read the tiles, and write variables that only threads with an item ask for.
----@param loop table of gilua.facts.loop
 ---@param plan table of gilua.facts.all_come
 ---@param list table[] of M.of
 ---@param kept table[] of gilua.facts.kept
----@return boolean
 function M.is_harmless(loop, plan, list, kept)
   local inside, region = loop.inside, plan.asked_last
   for _, access in ipairs(inside.accesses) do

@@ -172,7 +172,6 @@ end
 
 --- Returns the loops of a kernel that go over all items along a side; nil and why another number of
 --- blocks would not do; and what has to be promised.
----@param fn table of kernel.read
 ---@param side string
 ---@return table[]? loops statements
 ---@return string? why
@@ -208,9 +207,7 @@ function M.of(fn, side)
 end
 
 --- Is any number of blocks along a side right, for its loops go over all items?
----@param fn table of kernel.read
 ---@param side string
----@return boolean
 function M.takes_any(fn, side)
   local loops, _, promise = M.of(fn, side)
   return #threads.uses(fn).gridDim[side] > 0 and loops ~= nil and not promise

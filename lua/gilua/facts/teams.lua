@@ -64,7 +64,6 @@ local function numbers_of(fn, side)
 end
 
 --- The teams of a kernel along a side, each once, the greatest first.
----@param fn table of kernel.read
 ---@param side string
 ---@return gilua.team[]
 function M.list(fn, side)
@@ -90,7 +89,6 @@ end
 
 --- The team that a text calls: the kernel's own of that name, or any of so many threads; nil of
 --- none.
----@param fn table
 ---@param side string
 ---@param text string
 ---@return gilua.team?
@@ -103,7 +101,6 @@ function M.find(fn, side, text)
 end
 
 --- The numbers that all threads of a team have in common, and the tokens of their places.
----@param fn table
 ---@param side string
 ---@param team gilua.team
 ---@return gilua.team_number[]
@@ -142,7 +139,6 @@ end
 
 --- A number where a team has `count` times fewer threads: { first, last, text } of the tokens that
 --- change.
----@param fn table
 ---@param number gilua.team_number
 ---@param side string
 ---@param count integer
@@ -161,7 +157,6 @@ end
 
 --- Why fewer threads of a team cannot be what it is; nil where they can: a barrier of a warp waits
 --- for all of a team only where that is part of a warp.
----@param fn table
 ---@param team gilua.team
 ---@return string?
 function M.parted(fn, team)

@@ -18,7 +18,6 @@ local TURNED = { ["<"] = ">", [">"] = "<", ["<="] = ">=", [">="] = "<=" }
 
 --- What a function says of built-in variables where it is not to be seen, in words: in a macro that
 --- it uses, or in a function that it may call.
----@param fn table
 ---@param names? table<string, true> of those that are asked for (all)
 ---@return string?
 function M.hidden(fn, names)
@@ -47,7 +46,6 @@ end
 ---@field grid string? what else tells of the whole grid
 
 --- Where a kernel uses built-in variables.
----@param fn table of kernel.read
 ---@return gilua.thread_uses
 function M.uses(fn)
   if fn.thread_uses then return fn.thread_uses end
@@ -67,7 +65,6 @@ end
 
 --- Why the grid cannot be of another length on a side, nor a block be another one; nil where that
 --- is possible.
----@param fn table
 ---@param side string
 ---@return string?
 function M.needs_grid(fn, side)
@@ -155,7 +152,6 @@ local function declarations(fn)
 end
 
 --- The variables of a kernel that are computed from where the block is in the grid, on one side.
----@param fn table
 ---@return gilua.thread_index[]
 function M.indices(fn)
   local list = {}
@@ -179,7 +175,6 @@ function M.is_usual(at)
 end
 
 --- The indices of all kernels that evolve.
----@param kernel table of kernel.read
 ---@return gilua.thread_index[]
 function M.all(kernel)
   local list = {}
@@ -191,7 +186,6 @@ function M.all(kernel)
 end
 
 --- The index that is declared on a line; nil and why there is none.
----@param kernel table
 ---@param line integer
 ---@return gilua.thread_index?
 ---@return string? message
@@ -220,9 +214,6 @@ local BELOW, BEYOND = { ["<"] = true, ["<="] = true }, { [">="] = true, [">"] = 
 local NOT = { [">="] = "<", [">"] = "<=" }
 
 --- Can nobody else see what a statement does?
----@param fn table
----@param s table
----@return boolean
 function M.is_private(fn, s)
   local all = effects.of(fn, s)
   if all.opaque or all.barrier or all.warp or all["return"] or all["goto"] then return false end
@@ -294,7 +285,6 @@ end
 
 --- The statements that leave a kernel, all of which a `continue` of a loop around its body can
 --- stand for; nil and why not.
----@param fn table
 ---@return table[]?
 ---@return string? message
 function M.returns(fn)
@@ -314,7 +304,6 @@ function M.returns(fn)
 end
 
 --- A name that a function does not use yet, nor any macro.
----@param fn table
 ---@param wanted string
 ---@return string
 function M.new_name(fn, wanted)
@@ -365,7 +354,6 @@ end
 
 --- Returns why a kernel's threads cannot be taken apart: they wait for each other, or share memory;
 --- nil where they can.
----@param fn table of kernel.read
 ---@return string?
 function M.bound_together(fn)
   local all = effects.of(fn, fn.body)
@@ -380,7 +368,6 @@ end
 
 --- Why a loop cannot stand around the whole of a kernel's body; nil where it can. What a call does
 --- to memory need not be known: it does the same for an item wherever that is done.
----@param fn table
 ---@return string?
 function M.unfit_for_loop(fn)
   local kernel, body = fn.kernel, fn.body.body
@@ -393,10 +380,7 @@ function M.unfit_for_loop(fn)
 end
 
 --- Is a tree threadIdx.x, or a variable that was made of it and nothing else?
----@param fn table
----@param node table
 ---@param side? string "x"
----@return boolean
 function M.is_thread(fn, node, side)
   if node.kind == "member" then
     return node.a.kind == "name" and node.a.text == "threadIdx" and node.name == (side or "x")
@@ -411,7 +395,6 @@ M.walk = statement.walk
 
 --- The sides that a kernel's blocks may have at most, powers of two: those of the problem's launch,
 --- or the usual ones.
----@param fn table
 ---@param usual { x: integer, y?: integer }
 ---@return { x: integer, y?: integer }
 function M.limits(fn, usual)

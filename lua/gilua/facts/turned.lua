@@ -35,7 +35,6 @@ end
 
 --- Returns the names of a kernel's coordinates in its block, { x, y }; nil where it has not both,
 --- or asks for a third.
----@param fn table of kernel.read
 ---@return { x: string, y: string }?
 function M.coordinates(fn)
   local used = sides_of.used(fn)
@@ -75,7 +74,6 @@ end
 ---@field at { x: string, y: string } the coordinates
 
 --- Returns the elements of a source's kernels that are turned, the first of each array on a line.
----@param kernel table of kernel.read
 ---@return gilua.turned[]
 function M.all(kernel)
   local list = {}

@@ -144,7 +144,6 @@ local function of_struct(words, open, close)
 end
 
 --- The type that a name of the file, or a macro, is another name of, itself where it is none.
----@param kernel table of kernel.read
 ---@param name string
 ---@return string
 function M.resolved(kernel, name)
@@ -154,7 +153,6 @@ function M.resolved(kernel, name)
 end
 
 --- How many bytes an element of a type has, at most; nil where that is not known.
----@param kernel table of kernel.read
 ---@param name string
 ---@return integer?
 function M.bytes(kernel, name)
@@ -166,8 +164,6 @@ function M.bytes(kernel, name)
 end
 
 --- The type of a tree: "float", "unsigned int", "float4"; nil where the words do not tell it.
----@param fn table of kernel.read
----@param node table
 ---@return string?
 function M.of(fn, node)
   return OF[node.kind] and OF[node.kind](fn, node) or nil

@@ -105,7 +105,6 @@ end
 
 --- The names of a function's variables that may differ between threads; nil where that is not
 --- known.
----@param fn table of kernel.read
 ---@param without? table a statement: before it is done for the first time
 ---@return table<string, true>?
 function M.varying(fn, without)
@@ -114,10 +113,6 @@ function M.varying(fn, without)
 end
 
 --- Has a tree the same value in all threads of a block? true; nil and the sentence.
----@param fn table
----@param tree table
----@return boolean? answer
----@return string? promise
 function M.of(fn, tree)
   local varying = M.varying(fn)
   if varying and not varies(fn, tree, varying) then return true end
@@ -128,8 +123,6 @@ local function is_uniform(fn, tree) return M.of(fn, tree) == true end
 
 --- What a part of a statement asks for that each thread may have its own of, besides variables that
 --- the statement declares: a name; nil where there is nothing.
----@param fn table
----@param s table a statement
 ---@param part table a statement within it
 ---@return string?
 function M.varies_within(fn, s, part)
@@ -190,8 +183,6 @@ end
 --- Do all threads of a block come to a statement together: no condition above it that varies, and
 --- no way out of the function, or of a loop around it, that a thread may take before? Beside a
 --- barrier they do whatever the conditions say.
----@param fn table
----@param s table a statement
 function M.is_reached(fn, s)
   if M.varying(fn) == nil then return false end
   local at, around, all, has_barrier = s, nil, nil, has_barrier_beside(fn, s, s)

@@ -38,7 +38,6 @@ end
 
 --- Returns the names that are the same for all lanes of a warp, and whether that is so only where
 --- 32 divides blockDim.x.
----@param fn table of kernel.read
 ---@return table<string, true>
 ---@return boolean asks
 function M.names(fn)
@@ -70,9 +69,6 @@ local function is_of_one(fn, condition)
 end
 
 --- Does one lane alone come to a statement?
----@param fn table
----@param s table
----@return boolean
 function M.is_alone(fn, s)
   while s.parent do
     local above = s.parent

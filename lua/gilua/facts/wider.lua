@@ -77,9 +77,7 @@ end
 
 --- Does no thread have an element of its own, which more threads do not have? It would be at its
 --- number, of an array that does not grow with the block, or of all blocks' threads.
----@param fn table of kernel.read
 ---@param macro? string the block's width
----@return boolean
 ---@return string? why
 function M.without_elements(fn, macro)
   if counts_across_blocks(fn, macro or "blockDim") or counts_across_blocks(fn, "blockDim") then
@@ -103,7 +101,6 @@ end
 -- ---- the loops ----------------------------------------------------------------------------------
 
 --- Returns the loops that threads share; nil and why others may not do iterations of one.
----@param fn table
 ---@return table[]? statements
 ---@return string? why
 function M.loops(fn)
@@ -120,9 +117,6 @@ function M.loops(fn)
 end
 
 --- May other threads do iterations of them? true; nil and what has to be promised.
----@param fn table
----@return boolean?
----@return string? promise
 function M.may_share(fn)
   for _, loop in ipairs(fn.loops) do
     local is_shared = loop.counted and width.of_tree(fn, loop.by)
@@ -164,7 +158,6 @@ end
 
 --- Do the items of shared loops not differ by who does them? false and why; nil, and what has to be
 --- promised of loops that go by something else than the width.
----@param fn table
 ---@param loops table[] statements
 ---@param macro? string
 ---@return boolean?
@@ -191,10 +184,8 @@ local function writes_memory(fn, s)
 end
 
 --- Does no thread alone write what it found in its own share of the loops?
----@param fn table
 ---@param loops table[] statements
 ---@param macro? string
----@return boolean
 ---@return string? why
 function M.tells_no_share(fn, loops, macro)
   local is_own = depends.on_share(fn, loops)
@@ -215,7 +206,6 @@ end
 
 --- Does no thread update memory, whether or not it has a share of the loops, or by what does not
 --- add up? false and why; nil, and what has to be promised.
----@param fn table
 ---@param loops table[] statements
 ---@param macro? string
 ---@return boolean?

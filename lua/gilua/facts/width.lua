@@ -12,7 +12,6 @@ local M = {}
 local LEAST_THREADS = 32 -- of a macro's value that may be a block's width
 
 --- Returns the width that a tree is: a macro's name, or "blockDim.x"; nil of anything else.
----@param fn table of kernel.read
 ---@param tree table?
 ---@return string?
 function M.of_tree(fn, tree)
@@ -42,11 +41,9 @@ local function in_loops(fn)
 end
 
 --- Is a name among the words from one token to another?
----@param fn table
 ---@param from integer
 ---@param to integer
 ---@param name string
----@return boolean
 function M.mentions(fn, from, to, name)
   for i = from, to do
     if fn.kernel.words[i] == name then return true end
@@ -89,7 +86,6 @@ local function found(fn)
 end
 
 --- Returns a kernel's width; nil and why it has none that may be another.
----@param fn table of kernel.read
 ---@return { name: string, macro: string?, now: integer? }?
 ---@return string? why
 function M.of(fn)

@@ -36,7 +36,6 @@ function M.other_block(index, e)
 end
 
 --- Puts a loop around a kernel's body; what left the kernel goes on with the next round.
----@param fn table
 ---@param e table gilua.edit
 ---@param head string[] the lines of its head, and a directive before, which stays where it is put
 ---@param inner string? the first line inside

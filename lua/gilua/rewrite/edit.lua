@@ -17,7 +17,6 @@ local M = {}
 local Edit = {}
 Edit.__index = Edit
 
----@param kernel table of kernel.read
 function M.new(kernel) return setmetatable({ kernel = kernel, changes = {} }, Edit) end
 
 local function add(self, from, to, text)
@@ -76,7 +75,6 @@ end
 function M.is_listed(s) return s.parent ~= nil and s.parent.kind == "block" end
 
 --- Returns the blanks by which a function's body is indented.
----@param fn table
 ---@return string
 function M.unit(fn)
   local kernel, first = fn.kernel, fn.body.body[1]

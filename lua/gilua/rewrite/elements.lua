@@ -32,7 +32,6 @@ end
 -- Lines are moved in by \1, a level of the file's.
 
 --- A text of the file, as lines that begin where the loop does.
----@param loop table
 ---@param text string
 ---@return string[]
 function M.split(loop, text)
@@ -52,9 +51,7 @@ function M.put(lines, more, indent)
 end
 
 --- Puts lines in the place of a loop and of the pragmas before it.
----@param loop table
 ---@param lines string[]
----@param e table of gilua.rewrite.edit
 ---@param is_apart? boolean in braces of their own
 function M.stand_in(loop, lines, e, is_apart)
   for _, pragma in ipairs(loop.pragmas) do e:remove(pragma.first, pragma.last) end

@@ -29,7 +29,6 @@ local function has_any(fn, tree, instead, steps)
 end
 
 --- What names are elsewhere.
----@param fn table of kernel.read
 ---@param instead table<string, string> of names, and of members: threadIdx.x
 function M.names(fn, instead)
   return { fn = fn, instead = instead, known = {} }
@@ -56,7 +55,6 @@ end
 
 --- The source of tokens elsewhere, on one line; what has to be declared for it is added to
 --- `before`.
----@param fn table
 ---@param first integer
 ---@param last integer
 ---@param names table of M.names

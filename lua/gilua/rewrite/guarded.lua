@@ -34,7 +34,6 @@ local function is_loose(tree)
 end
 
 --- The text of a condition, as it may stand beside &&.
----@param fn table
 ---@param condition { tree: table, negated: boolean }
 ---@param source? fun(first: integer, last: integer): string  the text of tokens (as they stand)
 function M.text(fn, condition, source)
@@ -197,7 +196,6 @@ end
 
 --- Makes the changes around the place.
 ---@param plan table of gilua.facts.all_come
----@param e table of gilua.rewrite.edit
 ---@param lines? string[] to be put before the statement, of a plan for what is before it
 ---@return table[] lines that stand deeper, or less deep: { first, last, blanks }
 ---@return string? inside the variable that says whether a thread has an item

@@ -18,7 +18,6 @@ local M = {}
 local MOST_TOKENS = 400 -- of all copies of a body together, unless told
 
 --- Why a loop's head is none of which several iterations can be known; nil where it is one.
----@param loop table
 ---@return string?
 function M.unfit_head(loop)
   if not loop.counted then return "its head is not one that counts" end
@@ -47,7 +46,6 @@ local function distance(loop, n)
 end
 
 --- The loop's variable n iterations on, as text: i + 3, i + 2 * stride.
----@param loop table
 ---@param n integer|string in a loop of known steps it may be a name
 ---@return string
 function M.ahead(loop, n)
@@ -67,7 +65,6 @@ local ALONE = { ["["] = true, ["]"] = true, ["("] = true, [")"] = true, [","] = 
 
 --- What stands for a token that is the loop's variable, n iterations on: in brackets where it is
 --- part of a sum or product.
----@param loop table
 ---@param token integer
 ---@param n integer|string as of M.ahead
 ---@return string
@@ -78,7 +75,6 @@ function M.at(loop, token, n)
 end
 
 --- Returns by how much a loop's body is indented.
----@param loop table
 function M.unit(loop)
   local kernel = loop.fn.kernel
   local outer = kernel:indent(loop.statement.first)
@@ -124,7 +120,6 @@ local function last_ahead(loop, factor)
 end
 
 --- The head of a loop that goes on by several iterations: for (; i + 3 < n; i += 4).
----@param loop table
 ---@param factor integer
 ---@return string
 function M.head(loop, factor)
@@ -148,7 +143,6 @@ local function main_loop(loop, tokens, factor, options)
 end
 
 --- The loop as it is, from where the variable stands, while something else holds too.
----@param loop table
 ---@param also? string
 ---@return string
 function M.plain_loop(loop, also)
@@ -160,7 +154,6 @@ end
 
 --- The tokens of the loop's variable in its body; nil and why where several iterations cannot be
 --- written out.
----@param loop table of gilua.facts.loop
 ---@param factor integer how many
 ---@param most? integer tokens of all copies together
 function M.tokens(loop, factor, most)
@@ -192,8 +185,6 @@ local function parts(loop, tokens, factor, options)
 end
 
 --- Puts lines in the place of a loop, in braces where something of its own is declared there.
----@param e table of gilua.rewrite.edit
----@param loop table
 ---@param lines string[]
 ---@param is_block? boolean in braces in any case
 function M.put(e, loop, lines, is_block)
@@ -207,8 +198,6 @@ function M.put(e, loop, lines, is_block)
 end
 
 --- Writes out `factor` iterations of a loop.
----@param e table of gilua.rewrite.edit
----@param loop table
 ---@param tokens integer[] of M.tokens
 ---@param factor integer
 ---@param options? table before, after: lines around all loops; instead(n): token -> text, other
@@ -226,7 +215,6 @@ local LEVEL = "    "
 local MOST_TWICE = 2000 -- tokens of a loop that is there twice
 
 --- Can a loop be there twice? true; nil and a sentence.
----@param loop table
 function M.fits_twice(loop)
   if loop.statement.last - loop.statement.first > MOST_TWICE then
     return nil, "it is too long to be there twice"
@@ -238,8 +226,6 @@ function M.fits_twice(loop)
 end
 
 --- Writes a loop twice: with other words and lines before it where questions hold, else as it is.
----@param e table of gilua.rewrite.edit
----@param loop table
 ---@param asks string[] conditions
 ---@param before string[] lines
 ---@param instead? table words, as kernel:source takes them

@@ -35,7 +35,6 @@ local M = {}
 ---@field wait string the statement by which lanes wait for each other
 
 --- Returns such names for so many lanes.
----@param fn table of kernel.read
 ---@param lane string
 ---@param lanes integer
 ---@return gilua.lane_names

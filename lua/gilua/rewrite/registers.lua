@@ -46,7 +46,6 @@ function Registers:both(change)
 end
 
 --- Other texts of a function's kernel, that mean the same.
----@param fn table of kernel.read
 ---@param part? table a statement: what is outside of it stays
 ---@return gilua.registers[]
 function M.of(fn, part)

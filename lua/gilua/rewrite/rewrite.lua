@@ -189,7 +189,6 @@ end
 --- Returns the change of all loops of a function, or of a part of it, of a record without
 --- arguments; nil and why there is none.
 ---@param record table
----@param fn table of kernel.read
 ---@param part? table a statement
 ---@return table? change
 ---@return string? why
@@ -291,7 +290,6 @@ end
 --- Returns why a rewriting is not proposed: { fact, line, says } for each loop, function or kernel
 --- where no arguments fit; nothing of one that stands at names or statements.
 ---@param record table
----@param kernel table of kernel.read
 ---@return table[]
 function M.refusals(record, kernel)
   local set = where.SETS[record.where]

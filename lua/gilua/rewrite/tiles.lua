@@ -57,7 +57,6 @@ function M.sides(list)
 end
 
 --- Returns how long these sides may be at most: those of the problem's launch, or the usual ones.
----@param fn table
 ---@param list table[]
 ---@return integer
 function M.longest(fn, list)
@@ -71,7 +70,6 @@ function M.longest(fn, list)
 end
 
 --- Gives each element the name of its tile.
----@param kernel table
 ---@param list table[]
 function M.name(kernel, list)
   local taken = {}
@@ -136,7 +134,6 @@ end
 
 --- Returns the lines that load the tiles: elements of one shape, where the same holds, in one loop;
 --- all of a tile is given a value with `is_whole`.
----@param loop table of gilua.facts.loop
 ---@param list table[]
 ---@param o table as of M.declared
 ---@param is_whole boolean?

@@ -111,7 +111,6 @@ M.SETS = {
 }
 
 --- Returns the places of a set, or those that a function finds, once for a source.
----@param kernel table of kernel.read
 ---@param set string|fun(kernel: table): table[]
 ---@return table[]
 function M.places(kernel, set)

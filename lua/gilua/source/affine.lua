@@ -62,7 +62,6 @@ local WHOLE = {
 local MOST_MACROS = 20 -- within each other
 
 --- The int that a macro is, of literals without a suffix and other macros: (2 * RADIUS + 1); nil.
----@param kernel table of kernel.read
 ---@param name string
 ---@param depth? integer
 ---@return integer?
@@ -86,8 +85,6 @@ end
 local INTEGER_CAST = "^[%w_ ]*$"
 
 --- The form of a tree; nil where it has too many terms.
----@param kernel table of kernel.read
----@param node table
 ---@param known? fun(node: table): table?  the form of a tree that is not to be looked into
 function M.form(kernel, node, known)
   local value, own = M.integer(node), known and known(node)

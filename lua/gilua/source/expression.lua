@@ -48,7 +48,6 @@ end
 --- Does a question hold for a node of a tree?
 ---@param tree table?
 ---@param holds fun(node: table): any
----@return boolean
 function M.any(tree, holds)
   local found = false
   M.walk(tree, function(node)

@@ -70,7 +70,6 @@ end
 --- Do two expressions say the same, word by word?
 ---@param a table
 ---@param b table
----@return boolean
 function M.same(a, b) return fits(a, b) end
 
 return M

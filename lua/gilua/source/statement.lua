@@ -62,7 +62,6 @@ function M.is_conditional(s) return s.kind == "directive" and CONDITIONAL[s.name
 function M.listed(s) return s.kind == "block" and s.body or { s } end
 
 --- The statements right below one, but for what a loop begins with.
----@param s table
 ---@return table[]
 function M.children(s)
   local list = s.kind == "block" and table.move(s.body, 1, #s.body, 1, {}) or { s.body }
@@ -71,7 +70,6 @@ function M.children(s)
 end
 
 --- The expressions of a statement itself, without those of statements below it.
----@param s table
 ---@return table[]
 function M.trees(s)
   local list = { s.tree }
@@ -106,9 +104,7 @@ function M.walk(s, visit)
 end
 
 --- Is there a statement of some kinds in one?
----@param s table
 ---@param kinds table<string, true>
----@return boolean
 function M.holds(s, kinds)
   local found = false
   M.walk(s, function(below) found = found or kinds[below.kind] or false end)

@@ -10,14 +10,12 @@ local M = {}
 
 --- Is a word of a genome one?
 ---@param word string
----@return boolean
 function M.is(word)
   return word:find("T:", 1, true) == 1
 end
 
 --- Has a genome one?
 ---@param genome string
----@return boolean
 function M.any(genome)
   return genome:find "^T:" ~= nil or genome:find "%sT:" ~= nil
 end

@@ -118,7 +118,6 @@ end
 
 --- Does a change leave its side as it is, and only ask something of it?
 ---@param change gilua.launch_change
----@return boolean
 function M.is_condition(change)
   return CONDITIONS[change.operation] or false
 end

@@ -35,7 +35,6 @@ end
 --- Returns a declaration as assignments; what it needs before the group, arrays and what is the
 --- same for all, is added to lines.
 ---@param plan gilua.merge_plan
----@param s table
 ---@param arrays string[]
 ---@return string
 function M.assignments(plan, s, arrays)

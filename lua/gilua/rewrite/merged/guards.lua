@@ -95,7 +95,6 @@ end
 
 --- Writes a guard.
 ---@param plan gilua.merge_plan
----@param e table of gilua.rewrite.edit
 ---@param guard gilua.merge_guard
 function M.put(plan, e, guard)
   local fn, s = plan.fn, guard.statement

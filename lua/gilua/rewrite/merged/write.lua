@@ -149,7 +149,6 @@ end
 --- Writes what is done for each of `count` blocks, or threads, and what once for all of them.
 ---@param plan gilua.merge_plan
 ---@param count integer
----@param e table of gilua.rewrite.edit
 ---@return string shared what the launch has to be for shared memory, with a blank before it
 ---@return table[]? indent lines that stand deeper now
 function M.put(plan, count, e)
