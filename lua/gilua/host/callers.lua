@@ -31,6 +31,8 @@ local MOST_WAYS = 64 -- that lead to a launch
 ---@field within? HostFunction
 
 --- Reads the functions of a text.
+---@param self HostCode
+---@param code HostText
 function M.read_functions(self, code)
   for _, f in ipairs(code.s:functions(true)) do
     local one = { code = code, t = code.t, node = f.node, name = f.name, params = {},
@@ -45,6 +47,7 @@ function M.read_functions(self, code)
 end
 
 --- The function whose body a token is in.
+---@param code HostText
 ---@param i integer
 ---@return HostFunction?
 function M.around(code, i)
@@ -62,6 +65,8 @@ function M.parameter(body, name)
 end
 
 --- Reads the calls of functions, lambdas and macros that the files have.
+---@param self HostCode
+---@param code HostText
 function M.read_call(self, code)
   for _, call in ipairs(code.calls) do
     local name, template = code_of.called(code, call.f)
@@ -122,6 +127,7 @@ end
 ---@field open? HostFunction whose parameters still stand in it: nothing says who calls it
 
 --- All ways to a launch, through the functions that it is in.
+---@param self HostCode
 ---@param launch HostLaunch
 ---@return HostWay[]
 function M.ways(self, launch)
@@ -156,6 +162,7 @@ local function name_given(self, one, define, seen)
 end
 
 --- Gives parameters of functions that launch the values of the first call.
+---@param self HostCode
 ---@param define fun(self: HostCode, name: string, text: string)
 function M.name_parameters(self, define)
   local seen, names = {}, {}

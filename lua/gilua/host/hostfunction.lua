@@ -41,6 +41,7 @@ end
 
 --- The function of a name that only computes, with its `statement`; nil where there is none, or
 --- several do.
+---@param host HostCode
 ---@param name string
 ---@return HostFunction?
 function M.of(host, name)
@@ -55,6 +56,7 @@ function M.of(host, name)
 end
 
 --- What a statement returns; nil where that cannot be known.
+---@param s table
 ---@param given table<string, any> names that have a value in the function
 ---@param value fun(tree: table): any
 ---@param truth fun(a: any): boolean?

@@ -325,6 +325,7 @@ local function names_of(host, work, given)
   return names
 end
 
+---@param host HostCode
 ---@param text string
 ---@return number?
 function M.of(host, text)
@@ -332,6 +333,7 @@ function M.of(host, text)
 end
 
 --- The value of an expression in which some names are others than the host's.
+---@param host HostCode
 ---@param text string
 ---@param given? table<string, number|function>
 ---@return number?

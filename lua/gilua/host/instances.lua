@@ -31,6 +31,7 @@ function M.around(one)
 end
 
 --- The first call of a function, which says what its template's parameters are.
+---@param host HostCode
 ---@param one HostFunction
 ---@return HostCall?
 function M.read_call(host, one)
@@ -38,7 +39,9 @@ function M.read_call(host, one)
 end
 
 --- Is a text a type that a file has, as far as can be told?
+---@param host HostCode
 ---@param text string
+---@return boolean
 function M.is_type(host, text)
   local is_named = host:size_of(text) or host.structs[text] or host.definitions[text]
   return (is_named or text:find "[:<]") ~= nil
@@ -96,6 +99,7 @@ end
 
 --- What a text within a template stands for, with the types of `using` and `typedef`; nil where
 --- that cannot be known.
+---@param host HostCode
 ---@param text string
 ---@param within? HostFunction
 ---@return string?
@@ -104,6 +108,7 @@ function M.resolve(host, text, within)
 end
 
 --- The type of a kernel's template that a launch without its arguments gives.
+---@param host HostCode
 ---@param name string of the parameter
 ---@param params string[] of the kernel
 ---@param launch HostLaunch

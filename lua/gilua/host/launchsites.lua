@@ -159,6 +159,7 @@ local CALLS = { cudaLaunchKernel = { by_call, 1 }, cudaLaunchCooperativeKernel =
   cudaLaunchKernelEx = { by_configuration, 2 }, cudaLaunchKernelExC = { by_configuration, 2 } }
 
 --- The launches of a text in its order, without those in its macros.
+---@param code HostText
 ---@return LaunchSite[]
 function M.own(code)
   if code.sites then return code.sites end
@@ -190,6 +191,7 @@ function M.own(code)
 end
 
 --- The launches of a kernel, or of all, in the order of the text, those in macros too.
+---@param code HostText
 ---@param kernel? string
 ---@return LaunchSite[]
 function M.of(code, kernel)

@@ -65,6 +65,7 @@ function M.note(body, name, text, is_declared)
 end
 
 --- What the variables of a function are where its code is read.
+---@param code HostText
 ---@param body? HostFunction
 ---@return OwnNames
 function M.now(code, body)
@@ -85,6 +86,7 @@ end
 
 --- A text with the values of a function's own variables in place of those that have another
 --- function's.
+---@param host HostCode
 ---@param text string
 ---@param own OwnNames
 ---@param depth? integer
@@ -145,6 +147,7 @@ local function declared(own, name)
 end
 
 --- A text of a launch, its grid or block, with what its own function makes of the names.
+---@param host HostCode
 ---@param text string
 ---@param own OwnNames
 ---@param dims table<string, string> its dim3s that have other sides elsewhere

@@ -22,6 +22,7 @@ local QUALIFIERS = csource.set "const volatile struct class union enum typename 
 ---@field align? string
 
 --- What of a text's first class is at a line.
+---@param code HostText
 ---@param line integer
 ---@return { first: integer, last: integer }? item nil where that is its head
 function M.statement_at(code, line)
@@ -97,6 +98,7 @@ function add_members(self, struct, depth)
 end
 
 --- The members of a struct that the file has.
+---@param host HostCode
 ---@param name string
 ---@return StructMember[]?
 ---@return string? why not

@@ -95,6 +95,8 @@ end
 -- What is given
 
 --- Reads `path = value`, `std::tie(a, b) = value`.
+---@param self HostCode
+---@param code HostText
 ---@param m table of `$a = $b`
 ---@param body? HostFunction
 function M.read_assignment(self, code, m, body)
@@ -141,6 +143,8 @@ local function read_range(self, code, name, colon, body)
 end
 
 --- Reads `type *name = value`, `type *name(value)`, `type *name{value}`, and lists of these.
+---@param self HostCode
+---@param code HostText
 ---@param d table of source:declarations
 ---@param body? HostFunction
 function M.read_declared(self, code, d, body)
@@ -164,6 +168,7 @@ function M.read_declared(self, code, d, body)
 end
 
 --- Notes the names by which a lambda or a macro has what it is called with.
+---@param self HostCode
 ---@param name string its own
 ---@param params string[]
 function M.name_parameters(self, name, params)
@@ -215,6 +220,8 @@ local function read_bindings(self, code)
 end
 
 --- Reads what is asked for before the words of a text are gone through.
+---@param self HostCode
+---@param code HostText
 function M.read(self, code)
   read_lambdas(self, code)
   read_swaps(self, code)
@@ -267,6 +274,8 @@ end
 
 --- Reads a call that gives a pointer memory that has a name already: one of CUDA's, a function of
 --- the files that has a pointer's place, a container's or object's own.
+---@param self HostCode
+---@param code HostText
 ---@param call table of `$f($$args)`
 ---@param name string of the function
 ---@param args string[]

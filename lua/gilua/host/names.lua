@@ -14,6 +14,7 @@ local IN_HEADERS = csource.set "if while switch"
 local MOST_LATER = 8 -- values of a variable after its first
 
 --- Gives a name a value that has none.
+---@param self HostCode
 ---@param name string
 ---@param text string
 function M.define(self, name, text)
@@ -89,6 +90,8 @@ local function read_value(self, code, d, type, body)
 end
 
 --- Reads what declares a name.
+---@param self HostCode
+---@param code HostText
 ---@param d table of source:declarations
 ---@param body? HostFunction
 function M.read_declared(self, code, d, body)
@@ -111,6 +114,8 @@ function M.read_declared(self, code, d, body)
 end
 
 --- Reads `name = value`, `grid.x = value`, `h[i] = value`.
+---@param self HostCode
+---@param code HostText
 ---@param m table of `$a = $b`
 ---@param place string
 ---@param body? HostFunction
@@ -136,6 +141,8 @@ end
 
 --- Reads `++name`, `name++`, `name += value`: outside of the heads of loops, and before a launch:
 --- one that stands before has got the first value.
+---@param self HostCode
+---@param code HostText
 ---@param m table
 function M.read_counting(self, code, m)
   local is_name = code.t:kind(m.a.last) == "name"
@@ -145,6 +152,8 @@ function M.read_counting(self, code, m)
 end
 
 --- Reads `scan(…, &name)`; `cudaMemcpy(&name, …)` behind a launch, too, since another may come.
+---@param self HostCode
+---@param code HostText
 ---@param call table
 ---@param name string? of the function
 function M.read_addresses(self, code, call, name)

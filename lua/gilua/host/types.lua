@@ -60,6 +60,8 @@ local function fields_of_union(one)
 end
 
 --- Reads the types of a text: `struct name { … };`, `struct … { … } name;`, `using x = type;`
+---@param self HostCode
+---@param code HostText
 function M.read(self, code)
   local t, classes = code.t, {}
   for name, words in pairs(code.s:types()) do
@@ -77,7 +79,9 @@ function M.read(self, code)
 end
 
 --- Does a word end a type whose values are numbers?
+---@param self HostCode
 ---@param word string
+---@return boolean
 function M.is_number(self, word)
   return word == "auto" or SIZES[word] ~= nil or self.types[word] ~= nil
 end
@@ -86,6 +90,7 @@ end
 -- Asking
 
 --- How many elements `[a][b]` are; nil where that cannot be known.
+---@param self HostCode
 ---@param counts string[]
 ---@return number?
 function M.product(self, counts)
@@ -99,6 +104,7 @@ function M.product(self, counts)
 end
 
 --- A struct that the file defines, whatever typedef names it.
+---@param self HostCode
 ---@param name string
 ---@return HostStruct?
 function M.struct(self, name)
@@ -112,6 +118,7 @@ end
 
 --- The fields of a struct that the file defines: { name, type, count } each; nil where it is not
 --- plain data.
+---@param self HostCode
 ---@param name string
 ---@return table[]?
 function M.fields(self, name)
@@ -151,6 +158,7 @@ local function named_size(self, name)
 end
 
 --- Bytes of a type; nil where that is not known.
+---@param self HostCode
 ---@param type string
 ---@return integer?
 function M.size_of(self, type)
@@ -171,6 +179,7 @@ function M.size_of(self, type)
 end
 
 --- Bytes of what a pointer points to.
+---@param self HostCode
 ---@param name string
 ---@return integer?
 function M.pointee_size(self, name)

@@ -94,9 +94,7 @@ end
 --------------------------------------------------------------------------------------------------
 -- Names of the new host code
 
-local function is_name(text)
-  return text ~= nil and text:find "^[%a_][%w_]*$" ~= nil
-end
+local function is_name(text) return text ~= nil and text:find "^[%a_][%w_]*$" ~= nil end
 
 -- Names that stand for an argument of the problem: those that its parameters or its own host
 -- have, unless the new file gives such a name another value.
