@@ -141,7 +141,6 @@ static SourceDecl specifiers(const Reader *r, int from, int behind) {
                     .init_at = -1};
     for (int i = past_attributes(r, from); i < behind; i = past_attributes(r, i + 1)) {
         if (is(r, i, "const") || is(r, i, "constexpr")) d.is_const = true;
-        if (is(r, i, "constexpr")) d.constexpr_ = true;
         if (is(r, i, "static")) d.is_static = true;
         if (is(r, i, "extern")) d.is_extern = true;
         if (is(r, i, "volatile")) d.is_volatile = true;

@@ -112,10 +112,6 @@ static unsigned classes_of(const Source *s, int i) {
     return is_word ? s->words->classes[s->word[i]] : 0;
 }
 
-bool source_is_type(const Source *s, int i) {
-    return (classes_of(s, i) & (WORD_TYPE | WORD_OF_FILE)) != 0;
-}
-
 const char *source_type_word(const Source *s, int i) {
     for (int k = 0; k < s->words->n; k++)
         if ((s->words->classes[k] & WORD_TYPE) && i-- == 0) return s->words->names.text[k];

@@ -139,7 +139,6 @@ typedef struct SourceDecl {
     bool reference, rows, bound; /* rows: (*z)[4]; bound: auto [x, y] */
     bool function;               /* f(int), (*f)(int) */
     bool is_const, target_const, is_static, is_extern, is_volatile, shared, constant, restricted;
-    bool constexpr_;
 } SourceDecl;
 
 /* The branches of #if groups: 0 is outside of all. */
@@ -176,8 +175,6 @@ void source_free(Source *s);
 /* The word of a token, without what parts it in two lines. */
 const char *source_word(const Source *s, int token);
 bool source_is(const Source *s, int token, const char *word);
-/* Is the token's word a type: a built-in one, or one that the text declares anywhere? */
-bool source_is_type(const Source *s, int token);
 /* The i-th word that is a type without a declaration; NULL behind the last. */
 const char *source_type_word(const Source *s, int i);
 /* Does the text declare the token's word as a type? */

@@ -112,7 +112,7 @@ function M.kept(kept, key, ask, ...)
   return kept[key][1]
 end
 
---- The same where what the host decides is promised, which M.noting notes and M.promises says of a
+--- The same where what the host decides is promised, which M.noting notes and M.pairs says of a
 --- whole function. Never of a pointer that is not understood.
 ---@param a table access
 ---@param b table access
@@ -174,18 +174,6 @@ function M.pairs(fn, notes)
     end
   end
   return list
-end
-
---- The same as sentences.
----@return string[] ours which no launch keeps
----@return string[] hosts which the launches keep, or break
-function M.promises(fn)
-  local ours, hosts = {}, {}
-  for _, pair in ipairs(M.pairs(fn)) do
-    local list = pair.ours and ours or hosts
-    list[#list + 1] = pair.promise
-  end
-  return ours, hosts
 end
 
 return M

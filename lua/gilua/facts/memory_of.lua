@@ -226,15 +226,6 @@ function M.target(fn, tree)
   return root or nil, why
 end
 
---- The array in which an element or a variable lies; nil and why it is unknown.
----@param tree table an expression that can be assigned to
----@return string? root
----@return string? why
-function M.place(fn, tree)
-  local root, why = place(fn, tree, {})
-  return root or nil, why
-end
-
 M.is_offset, M.is_number = is_offset, is_number
 
 --- The array in which name[…]…[…] of so many indices lies; nil and why it is unknown.

@@ -94,10 +94,9 @@ end
 function M.is_harmless(loop, plan, list, kept)
   local inside, region = loop.inside, plan.asked_last
   for _, access in ipairs(inside.accesses) do
-    local is_ours = false
-    for _, el in ipairs(list) do
-      is_ours = is_ours or el.zero and holds(el.nodes, access.node)
-    end
+    local is_ours = lists.any(list, function(el)
+      return el.zero and holds(el.nodes, access.node)
+    end)
     for _, one in ipairs(kept) do
       is_ours = is_ours or holds(one.accesses, access)
     end

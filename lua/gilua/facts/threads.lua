@@ -185,17 +185,6 @@ function M.all(kernel)
   return list
 end
 
---- The index that is declared on a line; nil and why there is none.
----@param line integer
----@return gilua.thread_index?
----@return string? message
-function M.at(kernel, line)
-  for _, index in ipairs(M.all(kernel)) do
-    if index.line == line then return index end
-  end
-  return nil, ("line %d declares no index that is computed from blockIdx"):format(line)
-end
-
 --------------------------------------------------------------------------------------------------
 -- Guards
 

@@ -323,10 +323,9 @@ local function is_own(self, name, body)
   for _, one in ipairs(list) do
     if one.body ~= body or one.by or not is_fresh_call(self, one.text) then return false end
   end
-  local is_allocated = false
-  for _, a in ipairs(self.allocations) do
-    is_allocated = is_allocated or a.body == body and a.target == name
-  end
+  local is_allocated = lists.any(self.allocations, function(a)
+    return a.body == body and a.target == name
+  end)
   return is_allocated or #list > 0
 end
 

@@ -15,6 +15,7 @@
 
 local effects = require "gilua.facts.effects"
 local expression = require "gilua.source.expression"
+local lists = require "gilua.base.lists"
 local memory_of = require "gilua.facts.memory_of"
 
 local FLOATED = {}
@@ -130,8 +131,7 @@ end
 function Converter:declaration(s)
   local all = true
   for _, d in ipairs(s.declared) do all = all and (not self.only or d.name == self.only) end
-  local wanted = false
-  for _, d in ipairs(s.declared) do wanted = wanted or d.name == self.only end
+  local wanted = lists.any(s.declared, function(d) return d.name == self.only end)
   if not self.only or all then self:words(s.first, s.declared[1].token) end
   for _, d in ipairs(s.declared) do
     if d.init and (not self.only or wanted) then self:tree(d.init) end

@@ -27,6 +27,7 @@ local affine = require "gilua.source.affine"
 local effects = require "gilua.facts.effects"
 local expression = require "gilua.source.expression"
 local iterations = require "gilua.rewrite.iterations"
+local lists = require "gilua.base.lists"
 local loop_of = require "gilua.facts.loop"
 local sides = require "gilua.facts.sides"
 local signs = require "gilua.facts.signs"
@@ -155,8 +156,7 @@ end
 local function add_counters(loop, one, before, update, named)
   local kernel, variable = loop.fn.kernel, loop.variable
   local n, from = kernel:operand(one.n), beginning(loop, one.a)
-  local needs_quotient = false
-  for _, node in ipairs(one.nodes) do needs_quotient = needs_quotient or node.op == "/" end
+  local needs_quotient = lists.any(one.nodes, function(node) return node.op == "/" end)
   one.rest = named(variable .. "_rest")
   one.quotient = needs_quotient and named(variable .. "_quotient") or nil
   local is_zero = affine.integer(loop.start) == 0 and one.a.kind == "name"

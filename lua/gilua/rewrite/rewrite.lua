@@ -36,6 +36,7 @@
 local apart = require "gilua.facts.apart"
 local arguments = require "gilua.rewrite.arguments"
 local edit = require "gilua.rewrite.edit"
+local lists = require "gilua.base.lists"
 local loop_of = require "gilua.facts.loop"
 local where = require "gilua.rewrite.where"
 
@@ -88,10 +89,9 @@ end
 -- Does a change write outside of all functions?
 local function is_outside(kernel, edits)
   for _, one in ipairs(edits) do
-    local inside = false
-    for _, fn in ipairs(kernel.functions) do
-      inside = inside or fn.line <= one[1] and one[2] <= fn.last_line
-    end
+    local inside = lists.any(kernel.functions, function(fn)
+      return fn.line <= one[1] and one[2] <= fn.last_line
+    end)
     if not inside then return true end
   end
   return false
@@ -208,8 +208,8 @@ local function fitting(record, at)
   local pays, why_not = not record.pays, nil
   if record.pays then pays, why_not = record.pays(at) end
   if not pays then return list, no(at, "pays", why_not) end
-  local lists, none = arguments.proposed(record, at)
-  for _, args in ipairs(lists) do
+  local proposals, none = arguments.proposed(record, at)
+  for _, args in ipairs(proposals) do
     local change, why = made(record, at, arguments.read(record, args), args)
     if change then list[#list + 1] = args end
     refused = refused or why

@@ -21,6 +21,7 @@ local affine = require "gilua.source.affine"
 local apart = require "gilua.facts.apart"
 local effects = require "gilua.facts.effects"
 local iterations = require "gilua.rewrite.iterations"
+local lists = require "gilua.base.lists"
 local types = require "gilua.facts.types"
 
 local VECTORS = { -- element -> widths
@@ -111,8 +112,7 @@ local function elements(loop, width)
   end
   local right = {}
   for _, e in ipairs(list) do
-    local fits = false
-    for _, w in ipairs(VECTORS[e.type]) do fits = fits or w == width end
+    local fits = lists.any(VECTORS[e.type], function(w) return w == width end)
     if fits and is_apart(loop, known, e) then right[#right + 1] = e end
   end
   return right

@@ -418,44 +418,6 @@ function Kernel:is_open(first, last)
   return true
 end
 
---- The loops all of whose lines may be changed.
-function Kernel:open_loops()
-  local list = {}
-  for _, loop in ipairs(self.loops) do
-    if self:is_open(loop.line, self:line_of(loop.statement.last)) then list[#list + 1] = loop end
-  end
-  return list
-end
-
---- What try(loop) makes of the first loop of a logical line for which it makes anything; else nil
---- and why it does not of the first. After an earlier transformation a line may have several.
----@param try fun(loop: table): table?, string?
-function Kernel:first_loop(line, try)
-  local why
-  for _, loop in ipairs(self.loops) do
-    if loop.line == line then
-      local made, reason = try(loop)
-      if made then return made end
-      why = why or reason
-    end
-  end
-  return nil, why or "no loop begins there"
-end
-
---- The first statement that begins on a logical line for which fits(statement, fn) holds.
----@param fits? fun(statement: table, fn: table): any
----@return table? statement
----@return table? fn
-function Kernel:statement_at(line, fits)
-  for _, fn in ipairs(self.functions) do
-    if fn.line <= line and line <= fn.last_line then
-      for _, s in ipairs(fn.statements) do
-        if self:line_of(s.first) == line and (not fits or fits(s, fn)) then return s, fn end
-      end
-    end
-  end
-end
-
 -- ---- questions about a function --------------------------------------------------------------
 
 --- The declaration that a name at a token means; nil of what the function does not declare.
