@@ -18,6 +18,14 @@ tap.case("any and none", function()
   tap.is(lists.any({ 1 }, function() return "yes" end), true, "a truth value, whatever is said")
 end)
 
+tap.case("filter and map", function()
+  tap.is(table.concat(lists.filter({ 1, 2, 3, 4 }, is_even), " "), "2 4", "those that are")
+  tap.is(#lists.filter({ 1, 3 }, is_even), 0, "none")
+  local given = { 1, 2 }
+  tap.is(table.concat(lists.map(given, function(n) return n * 10 end), " "), "10 20", "of each")
+  tap.is(table.concat(given, " "), "1 2", "what is given stays")
+end)
+
 tap.case("nodes, statements and places", function()
   local fn = kernel.of_text [[
 __global__ void k(float *a, int n)

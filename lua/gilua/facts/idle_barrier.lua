@@ -13,6 +13,7 @@
 local affine = require "gilua.source.affine"
 local apart = require "gilua.facts.apart"
 local effects = require "gilua.facts.effects"
+local lists = require "gilua.base.lists"
 local loaded = require "gilua.facts.loaded"
 local statement = require "gilua.source.statement"
 local threads = require "gilua.facts.threads"
@@ -145,10 +146,7 @@ end
 local function is_counted(fn, name, token)
   local d = fn:declaration(name, token)
   local writes = effects.of(fn, fn.body).writes[name]
-  local list = {}
-  for _, at in ipairs(writes or {}) do
-    if fn:declaration(name, at) == d then list[#list + 1] = at end
-  end
+  local list = lists.filter(writes or {}, function(at) return fn:declaration(name, at) == d end)
   return d ~= nil and not d.parameter and #list > 1
 end
 

@@ -79,11 +79,9 @@ end
 --- before the loop) }; others are touched only if the loop has a round (gilua.facts.once).
 ---@return table[]
 function M.of(loop)
-  local list = {}
-  for _, element in ipairs((elements(loop))) do
-    if is_alone(loop, element) and is_touched(loop, element) then list[#list + 1] = element end
-  end
-  return list
+  return lists.filter(elements(loop), function(element)
+    return is_alone(loop, element) and is_touched(loop, element)
+  end)
 end
 
 -- Does a statement do nothing: a pragma, or the declaration of what has no value yet?

@@ -94,11 +94,9 @@ end
 
 --- Returns the tokens of reads, or writes, that mean a variable.
 function M.tokens_of(fn, names, d)
-  local list = {}
-  for _, token in ipairs(names[d.name] or {}) do
-    if fn:declaration(d.name, token) == d then list[#list + 1] = token end
-  end
-  return list
+  return lists.filter(names[d.name] or {}, function(token)
+    return fn:declaration(d.name, token) == d
+  end)
 end
 
 -- Is a variable given a value in a part before anything there asks for it?

@@ -62,11 +62,9 @@ end
 
 -- The variables that a loop writes and does not declare, in order.
 local function written_names(loop)
-  local names = {}
-  for _, name in ipairs(settings.keys(loop.inside.writes)) do
-    if not loop.inside.declares[name] and name ~= loop.variable then names[#names + 1] = name end
-  end
-  return names
+  return lists.filter(settings.keys(loop.inside.writes), function(name)
+    return not loop.inside.declares[name] and name ~= loop.variable
+  end)
 end
 
 -- Does a loop write memory besides arrays of its own?

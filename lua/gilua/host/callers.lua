@@ -5,6 +5,7 @@
 local code_of = require "gilua.host.code"
 local csource = require "gilua.source.csource"
 local instances = require "gilua.host.instances"
+local lists = require "gilua.base.lists"
 
 local M = {}
 
@@ -80,11 +81,9 @@ end
 
 -- The calls of a function, of which overloads have other numbers of arguments.
 local function calls_of(self, one)
-  local list = {}
-  for _, call in ipairs(self.calls[one.name] or {}) do
-    if #call.args <= #one.params and call.within ~= one then list[#list + 1] = call end
-  end
-  return list
+  return lists.filter(self.calls[one.name] or {}, function(call)
+    return #call.args <= #one.params and call.within ~= one
+  end)
 end
 
 --- A text as it may stand in place of a name.
@@ -135,8 +134,7 @@ function M.ways(self, launch)
   local function follow(texts, one, depth)
     local calls = one and depth < MOST_DEPTH and calls_of(self, one) or {}
     for _, call in ipairs(calls) do
-      local other = {}
-      for k, text in ipairs(texts) do other[k] = substituted(text, one, call) end
+      local other = lists.map(texts, function(text) return substituted(text, one, call) end)
       follow(other, call.within, depth + 1)
     end
     if #calls == 0 and #list < MOST_WAYS then

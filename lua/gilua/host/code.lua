@@ -4,6 +4,7 @@
 local core = require "gilua.core"
 local csource = require "gilua.source.csource"
 local expression = require "gilua.source.expression"
+local lists = require "gilua.base.lists"
 
 local M = {}
 
@@ -99,9 +100,7 @@ end
 ---@param pieces { first: integer, last: integer }[]
 ---@return string[]
 function M.texts(code, pieces)
-  local list = {}
-  for k, piece in ipairs(pieces) do list[k] = M.text(code, piece) end
-  return list
+  return lists.map(pieces, function(piece) return M.text(code, piece) end)
 end
 
 --- Every name that a text declares.
@@ -175,9 +174,7 @@ end
 ---@param d table of source:declarations
 ---@return string[]
 function M.extents(code, d)
-  local list = {}
-  for k, extent in ipairs(d.extents) do list[k] = extent and M.text(code, extent) or "" end
-  return list
+  return lists.map(d.extents, function(extent) return extent and M.text(code, extent) or "" end)
 end
 
 --- What a declaration begins with: `5` of `= 5`, `(5)`, `{5}` and `= {5}`. Nil where it begins with

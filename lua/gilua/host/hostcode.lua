@@ -13,6 +13,7 @@ local hostvalue = require "gilua.host.hostvalue"
 local instances = require "gilua.host.instances"
 local launchmacros = require "gilua.host.launchmacros"
 local launchsites = require "gilua.host.launchsites"
+local lists = require "gilua.base.lists"
 local locals = require "gilua.host.locals"
 local memory = require "gilua.host.memory"
 local names = require "gilua.host.names"
@@ -425,11 +426,9 @@ end
 --- How many bytes are copied to a __constant__ variable is for its declaration to say.
 ---@return { name: string, type: string, count: integer }[] count is 0 where it is not known
 function M:constants()
-  local list = {}
-  for i, v in ipairs(self.variables) do
-    list[i] = { name = v.name, type = v.type, count = types.product(self, v.counts) or 0 }
-  end
-  return list
+  return lists.map(self.variables, function(v)
+    return { name = v.name, type = v.type, count = types.product(self, v.counts) or 0 }
+  end)
 end
 
 return M

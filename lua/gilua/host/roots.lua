@@ -60,10 +60,7 @@ end
 
 -- The paths of a sum that lead to memory: those that are pointers, else the first.
 local function leading(self, paths, is_sure)
-  local list = {}
-  for _, path in ipairs(paths) do
-    if is_pointer(self, path, 1, is_sure) then list[#list + 1] = path end
-  end
+  local list = lists.filter(paths, function(path) return is_pointer(self, path, 1, is_sure) end)
   return #list > 0 and list or not is_sure and { paths[1] } or {}
 end
 
@@ -112,10 +109,7 @@ end
 
 -- Those of a list that stand in a function; of_any: all, where none does.
 local function of_function(list, body, of_any)
-  local own = {}
-  for _, one in ipairs(list or {}) do
-    if one.body == body then own[#own + 1] = one end
-  end
+  local own = lists.filter(list or {}, function(one) return one.body == body end)
   return #own == 0 and of_any and list or own
 end
 

@@ -16,6 +16,7 @@
 -- It saves a launch, and what both load is near when it is loaded again. A struct's fields lie to
 -- each other as arguments do, so that a launch can be given both.
 
+local lists = require "gilua.base.lists"
 local next_kernel = require "gilua.facts.next_kernel"
 
 -- The parameters of a kernel as they are declared, and their names.
@@ -39,8 +40,7 @@ local function joined(list, before) return table.concat(list, ", " .. (before or
 -- The initialisers of a struct's fields, by a constructor's parameters of their names: with braces
 -- instead of that, C++ would refuse an int for an unsigned.
 local function given(names)
-  local list = {}
-  for i, name in ipairs(names) do list[i] = ("%s(%s)"):format(name, name) end
+  local list = lists.map(names, function(name) return ("%s(%s)"):format(name, name) end)
   return table.concat(list, ", ")
 end
 

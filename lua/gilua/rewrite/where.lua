@@ -20,6 +20,7 @@
 
 local cuts = require "gilua.facts.cuts"
 local first_thread = require "gilua.facts.first_thread"
+local lists = require "gilua.base.lists"
 local row_places = require "gilua.facts.row_places"
 local threads = require "gilua.facts.threads"
 local turned = require "gilua.facts.turned"
@@ -62,12 +63,9 @@ local function sides(kernel)
 end
 
 local function indices(kernel)
-  local list = {}
-  for i, index in ipairs(threads.all(kernel)) do
-    list[i] = { fn = index.fn, index = index, side = index.side, line = index.line,
-                last = index.line }
-  end
-  return list
+  return lists.map(threads.all(kernel), function(index)
+    return { fn = index.fn, index = index, side = index.side, line = index.line, last = index.line }
+  end)
 end
 
 local function statements(kernel)
