@@ -190,7 +190,8 @@ static void note_address(PtxAccess *out, const Sources *s, const PtxInstr *in,
 
 /* What reaches memory in no way that is known here makes all unknown. */
 static void note_access(PtxAccess *out, const Sources *s, const PtxInstr *in) {
-    static const char harmless[] = "prefetch prefetchu ldmatrix stmatrix mbarrier";
+    static const char harmless[] =
+        "prefetch prefetchu createpolicy applypriority fence ldmatrix stmatrix mbarrier";
     bool is_load = ptx_is(in, "ld ldu"), is_store = ptx_is(in, "st red");
     bool is_copy = ptx_is(in, "cp") && !ptx_has_mod(in, "bulk");
     if (ptx_is(in, "call tex tld4 suld sust sured")) out->is_unknown = true;

@@ -24,6 +24,7 @@ static void modifiers(Parser *P, PtxInstr *in) {
         gi_grow(P->mods, P->n_mods, P->cap_mods);
         P->mods[P->n_mods++] = ptxp_word(P, "a modifier")->text;
     }
+    ptxp_order(in->opcode, P->mods, P->n_mods);
     in->n_mods = P->n_mods;
     in->mods = ptxp_keep_all(P, P->mods, P->n_mods);
 }

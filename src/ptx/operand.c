@@ -205,10 +205,13 @@ static PtxOperand pair(Parser *P, PtxInstr *in, PtxOperand first) {
     return op;
 }
 
+/* !%p1, and -%r1 of a vmad. */
 static PtxOperand negated(Parser *P, PtxInstr *in) {
+    P->p++;
+    ptxp_space(P);
     PtxOperand op = named(P, in);
     if (op.kind != PTX_OP_REG)
-        ptxp_fail(P, P->line, "'!' stands before something that is no register");
+        ptxp_fail(P, P->line, "'!' or '-' stands before something that is no register");
     op.negated = true;
     return op;
 }
@@ -225,7 +228,8 @@ static PtxOperand operand(Parser *P, PtxInstr *in) {
         if (ptxp_take_char(P, '.')) op.select = ptxp_word(P, "unified")->text;
         return op;
     }
-    if (ptxp_take_char(P, '!')) op = negated(P, in);
+    bool minus = ptxp_peek(P) == '-' && ptx_is(in, "vmad") && !strchr("0123456789(-+", P->p[1]);
+    if (minus || ptxp_peek(P) == '!') op = negated(P, in);
     else if (ptxp_at_ident(P)) op = named(P, in);
     else op = immediate(P);
     bool may_pair = op.kind == PTX_OP_REG || op.kind == PTX_OP_SINK;

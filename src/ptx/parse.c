@@ -206,8 +206,8 @@ static void function(Parser *P, PtxLinkage linkage, bool is_entry) {
     int index = function_index(P, name, is_entry);
     P->depth++;
     if (ptxp_take_char(P, '{')) function_body(P, &f, index);
-    else {
-        ptxp_expect(P, ';', "or '{' after the function's head");
+    else { /* ISA 2.x leaves the ';' out */
+        if (ptxp_peek(P) != '.') ptxp_expect(P, ';', "or '{' after the function's head");
         if (!P->funcs[index].has_body) P->funcs[index] = f;
         P->n_reg_params = 0;
         add_item(P, PTX_ITEM_PROTOTYPE, index, 0);

@@ -193,6 +193,9 @@ int ptxp_register(Parser *P, Name *name, PtxType type); /* declares it; declare.
 /* link.c: whoever means an alias means its function. */
 void ptxp_resolve_aliases(PtxModule *m);
 
+/* order.c: puts an opcode's modifiers into the ISA's order. */
+void ptxp_order(const char *opcode, const char **mods, int n);
+
 /* body.c, operand.c, parse.c */
 void ptxp_body(Parser *P, PtxFunc *f); /* after '{'; reads the '}' */
 void ptxp_operands(Parser *P, PtxInstr *in);

@@ -44,7 +44,7 @@ static void print_label(const PtxFunc *f, const PtxInstr *in, gi_buf *out) {
 }
 
 static void print_operand(const PtxFunc *f, const PtxInstr *in, const PtxOperand *op, gi_buf *out) {
-    if (op->negated) gi_buf_adds(out, "!");
+    if (op->negated) gi_buf_adds(out, f->regs[op->reg].type == PTX_PRED ? "!" : "-");
     switch (op->kind) {
     case PTX_OP_REG: gi_buf_adds(out, f->regs[op->reg].name); break;
     case PTX_OP_IMM: print_immediate(op, out); break;

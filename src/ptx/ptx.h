@@ -103,7 +103,7 @@ typedef struct PtxOperand {
 
 typedef struct PtxInstr {
     const char *opcode;
-    const char **mods;       /* without dots, in order; "shared::cta" is one modifier */
+    const char **mods;       /* without dots, in the ISA's order (order.c); "shared::cta" is one */
     int n_mods;
     int guard;               /* predicate register, or -1 */
     bool guard_negated;
