@@ -98,6 +98,7 @@ typedef struct MemForm {
 } MemForm;
 
 typedef struct TexForm { /* of a fetch, or of an access to a surface */
+    uint8_t reduce, type; /* sured: its AtomOp and one more, and its PtxType */
     uint8_t dims;
     bool layered, is_int, as_int, cube;
     uint8_t gather;    /* tld4: the channel, from 1; 0: an ordinary fetch */
@@ -140,6 +141,7 @@ enum { SHFL_UP, SHFL_DOWN, SHFL_BFLY, SHFL_IDX };
 enum { VOTE_ALL, VOTE_ANY, VOTE_UNI, VOTE_BALLOT };
 enum { MATCH_ANY, MATCH_ALL };
 enum { REDUX_ADD, REDUX_MIN, REDUX_MAX, REDUX_AND, REDUX_OR, REDUX_XOR, REDUX_SIGNED = 8 };
+enum { REDUX_FLOAT = 16, REDUX_ABS = 32, REDUX_NAN = 64 };
 
 typedef struct SyncForm {
     const char *name;    /* "shfl.sync" */

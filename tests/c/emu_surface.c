@@ -1,5 +1,5 @@
-/* emu_surface.c - suld and sust: every shape of surface, the three meanings of outside, and what is
-** wrong about an access. */
+/* emu_surface.c - suld, sust and sured: every shape of surface, the three meanings of outside, and
+** what is wrong about an access. */
 #include "emu_core_run.h"
 
 enum { W = 8, H = 4, D = 3 };
@@ -137,6 +137,35 @@ static void outside(void) {
     }
 }
 
+/* All lanes meet in one texel, and each at its own. */
+static void reductions(void) {
+    static const struct {
+        const char *op;
+        uint32_t one, own; /* what becomes of 100 by lanes 0 … 7, of 100 by lane 5 */
+    } ops[] = {{"add.1d.u32", 128, 105},
+               {"min.1d.s32", 0, 5},
+               {"max.1d.u32", 100, 100},
+               {"and.1d.b32", 0, 4},
+               {"or.1d.b32", 103, 101}};
+    for (size_t k = 0; k < sizeof ops / sizeof *ops; k++) {
+        char body[300];
+        snprintf(body, sizeof body,
+                 "mov.u32 %%y, 0; sured.b.%s.trap [%%s, {%%y}], %%t;\n"
+                 "setp.eq.u32 %%p, %%t, 0; @%%p bra END;\n"
+                 "sured.b.%s.trap [%%s, {%%x}], %%t;\nEND:",
+                 ops[k].op, ops[k].op);
+        char text[400];
+        snprintf(text, sizeof text, ".reg .pred %%p;\n%s", body);
+        Gpu g = gpu(text);
+        EmuTexture t = shape(1, 0);
+        for (uint32_t i = 0; i < W; i++) data[i] = 100;
+        uint64_t s = emu_surface_new(g.emu, &t, &g.err);
+        is_int(run(&g, s, 8), EMU_OK, ops[k].op);
+        ok(data[0] == ops[k].one && data[5] == ops[k].own, "%u and %u", data[0], data[5]);
+        gpu_free(&g);
+    }
+}
+
 static void faults(void) {
     EmuTexture t = shape(2, 0), linear = shape(1, 0);
     Gpu g = gpu("sust.b.2d.b32.trap [%s, {%x, %y}], %t;");
@@ -190,6 +219,7 @@ int main(void) {
     shapes();
     widths();
     outside();
+    reductions();
     faults();
     shared();
     return tap_done();

@@ -603,6 +603,29 @@ static const char *const templates[] = {"ld.global.u32 $w, [$q];",
                                         "suld.b.2d.b32.trap {$w}, [$q, {$w, $w}];",
                                         "sust.b.2d.b32.zero [$q, {$w, $w}], {$w};",
                                         "prefetch.global.L2 [$q];",
+                                        "prefetch.tensormap [$q];",
+                                        "discard.global.L2 [$q], 128;",
+                                        "createpolicy.range.L2::evict_last.b64 $q, [$q], $w, $w;",
+                                        "ld.global.L2::cache_hint.u32 $w, [$q], $q;",
+                                        "fence.proxy.tensormap::generic.acquire.gpu [$q], 128;",
+                                        "sured.b.add.2d.u32.clamp [$q, {$w, $w}], $w;",
+                                        "vadd.s32.s32.s32.sat $w, $w.b1, $w.h0;",
+                                        "vshl.u32.s32.u32.clamp.add $w, $w, $w, $w;",
+                                        "vmad.s32.s32.s32.sat $w, $w, -$w, $w;",
+                                        "vset4.s32.u32.ge $w.b21, $w, $w, $w;",
+                                        "mov.v4.b32 {$w, $w, $w, $w}, {$w, $w, $w, $w};",
+                                        "mov.b128 %q1, {$q, $q};",
+                                        "mov.b128 {$q, $q}, %q0;",
+                                        "ld.global.b128 %q0, [$q];",
+                                        "ld.shared.b128 %q2, [$s+$n];",
+                                        "st.shared.b128 [$s+$n], %q1;",
+                                        "atom.shared.cas.b128 %q0, [$w], %q1, %q2;",
+                                        "atom.global.exch.b128 %q0, [$q], %q1;",
+                                        "st.bulk [$q], $n, 0;",
+                                        "fma.rn.f32x2 $q, $q, $q, $q;",
+                                        "max.NaN.f32 $f, $f, $f, $f;",
+                                        "redux.sync.min.abs.f32 $f, $f, -1;",
+                                        "mov.u32 $w, %cluster_ctarank;",
                                         "cvt.u64.u32 $q, $w;",
                                         "{ .shared .align 4 .b8 zs[$n]; st.shared.u32 [zs], $w; }",
                                         "{ .param .b32 zp; st.param.b32 [zp+$n], $w; }",
@@ -625,7 +648,7 @@ static void fill_template(Text *x, int at, const char *from, gi_buf *out) {
 static const Form *any_form(Text *x) {
     static const Form *const tables[] = {forms_control, forms_int,  forms_float,  forms_convert,
                                          forms_memory,  forms_warp, forms_texture};
-    const Form *t = tables[below(x, 7)];
+    const Form *t = tables[below(x, sizeof tables / sizeof *tables)];
     int n = 0;
     while (t[n].opcode) n++;
     return &t[below(x, n)];
@@ -636,7 +659,7 @@ static void add_form(Text *x) {
     const Form *f = any_form(x);
     gi_buf all = {0}, filled = {0};
     if (at < 0) return;
-    if (f->mods[0] == '*' || f->sig[0] == '\0') {
+    if (f->custom || f->sig[0] == '\0') {
         gi_buf_adds(&all, templates[below(x, sizeof templates / sizeof *templates)]);
     } else {
         gi_buf_adds(&all, f->opcode);

@@ -276,9 +276,10 @@ static void world_try(const char *text, size_t len, const Way *way, Seen *out) {
 
 /* A seed that every target of PTX begins with: functions, tables, memory of every space. */
 static const char world_seed[] =
-    "// launch 1\n.version 8.0\n.target sm_90\n.address_size 64\n"
+    "// launch 1\n.version 9.0\n.target sm_100a\n.address_size 64\n"
     ".visible .entry k(.param .u64 out, .param .u64 in, .param .u32 n) {\n"
     ".reg .pred %p<4>; .reg .b16 %h<4>; .reg .b32 %r<20>; .reg .f32 %f<8>; .reg .b64 %rd<12>;\n"
+    ".reg .b128 %q<3>;\n"
     ".shared .align 16 .b8 s[1024];\n.local .align 8 .b8 l[64];\n"
     "ld.param.u64 %rd0, [out]; ld.param.u64 %rd1, [in]; ld.param.u32 %r0, [n];\n"
     "mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4; add.s64 %rd3, %rd1, %rd2;\n"

@@ -519,9 +519,9 @@ static int step_slow(Machine *m, Warp *w, const Ins *in, Frame *f) {
     const PtxInstr *ptx = index >= 0 ? &f->code->func->code[index] : NULL;
     const uint8_t *mark = f->bits->mark;
     if (ptx && ptx_is(ptx, "call")) return use_arguments(m, w, in, f), OP_SLOW;
-    if (ptx && ptx_is(ptx, "suld sust")) return use_texels(m, w, in, f), OP_SLOW;
+    if (ptx && ptx_is(ptx, "suld sust sured")) return use_texels(m, w, in, f), OP_SLOW;
     if (!(mark[in->a / 4] | mark[in->b / 4] | mark[in->c / 4] | mark[in->d / 4])) return OP_SLOW;
-    if (ptx && ptx_is(ptx, "atom red"))
+    if (ptx && ptx_is(ptx, "atom red st discard"))
         return use(m, w, in, f, in->a, "decides an address"), OP_SLOW;
     if (ptx && ptx_is(ptx, "cp")) {
         use(m, w, in, f, in->d, "decides an address");

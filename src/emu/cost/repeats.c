@@ -36,7 +36,7 @@ static bool is_pure(const PtxInstr *in) {
         "sin slct sqrt sub szext tanh tex xor";
     if (in->guard >= 0) return false;
     if (ptx_is(in, "ld")) return !ptx_has_mod(in, "volatile") && ptx_has_mod(in, "const param nc");
-    return ptx_is(in, pure);
+    return ptx_is(in, pure) || (in->opcode[0] == 'v' && !ptx_is(in, "vote")); /* video */
 }
 
 static uint64_t key_of_word(uint64_t key, const char *word) {

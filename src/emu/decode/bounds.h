@@ -61,8 +61,10 @@ typedef enum Bound {
         BY(ATOMIC, ATOMIC, NONE), NO, NO, NO, NO, NO)                                              \
     USE(COPY_FROM, NO, BY(COPY, COPY, NONE), NO, NO, NO, NO, NO, NO, NO)                           \
     USE(COPY_TO, NO, NO, NO, BY(COPY, COPY, NONE), NO, NO, NO, NO, NO)                             \
-    USE(PREFETCH, BY(HINT, HINT, NONE), BY(HINT, HINT, NONE), NO, NO, BY(HINT, HINT, HINT), NO,    \
-        NO, NO, NO)
+    USE(FILL, BY(NONE, SHARED, NONE), NO, NO, BY(SHARED, SHARED, NONE), NO, NO, NO, NO, NO)        \
+    USE(DISCARD, BY(GLOBAL, GLOBAL, NONE), BY(GLOBAL, GLOBAL, NONE), NO, NO, NO, NO, NO, NO, NO)   \
+    USE(PREFETCH, BY(HINT, HINT, NONE), BY(HINT, HINT, NONE), BY(HINT, HINT, NONE), NO,            \
+        BY(HINT, HINT, HINT), BY(HINT, HINT, NONE), NO, NO, NO)
 
 typedef enum Use {
 #define USE(name, ...) USE_##name,

@@ -138,6 +138,11 @@ static bool do_fence(Machine *m, Warp *w, const Ins *in) {
     return true;
 }
 
+/* Without clusters a cluster is its block. */
+void emit_fence(Decoder *d) {
+    emit_slow(d, do_fence, 0, 0, 0, 0, !has_mod(d, "cta cluster"));
+}
+
 /* membar.LEVEL, fence{.ORDER}.SCOPE */
 static bool decode_fence(Decoder *d) {
     const PtxInstr *in = d->in;
@@ -146,7 +151,7 @@ static bool decode_fence(Decoder *d) {
     int scopes = count_mods(in, old ? "cta gl sys" : "cta gpu sys cluster");
     if (in->n_args || scopes != 1 || orders > 1 || in->n_mods != scopes + orders)
         return decode_unknown(d);
-    emit_slow(d, do_fence, 0, 0, 0, 0, !has_mod(d, "cta"));
+    emit_fence(d);
     return true;
 }
 
@@ -161,20 +166,6 @@ static bool decode_sleep(Decoder *d) {
     if (d->in->n_mods != 1 || !mod_is(d, 0, "u32") || d->in->n_args != 1) return decode_unknown(d);
     emit(d, OP_ASK, 0, 0, 0, 0, 0);
     return source(d, &d->in->args[0], 'w', 0, &time);
-}
-
-/* prefetch{.SPACE}.LEVEL [a], prefetchu.L1 [a] */
-static bool decode_prefetch(Decoder *d) {
-    const PtxInstr *in = d->in;
-    Bound bound;
-    bool uniform = ptx_is(in, "prefetchu"), global = mod_is(d, 0, "global"),
-         local = mod_is(d, 0, "local"), hint = mod_is(d, LAST, "L2::evict_last L2::evict_normal");
-    int k = !uniform && (global || local);
-    if (in->n_mods != k + 1 || in->n_args != 1 || (hint && (uniform || local)) ||
-        !mod_is(d, LAST, uniform ? "L1" : "L1 L2 L2::evict_last L2::evict_normal"))
-        return decode_unknown(d);
-    return bound_of(d, USE_PREFETCH, local ? PTX_LOCAL : global ? PTX_GLOBAL : PTX_GENERIC,
-                    &in->args[0], &bound);
 }
 
 /* --- moves --- */
@@ -219,7 +210,8 @@ static bool move_special(Decoder *d, bool wide) {
         d->cost[d->index] = COST_ALU;
         return true;
     }
-    if (strcmp(from->symbol, "%gridid") == 0 && wide) {
+    if (wide &&
+        (ptx_word_in(from->symbol, "%gridid %current_graph_exec") || strstr(from->symbol, "_64"))) {
         if (!dest(d, &d->in->args[0], 'q', &to)) return false;
         move_row(d, &d->in->args[0], true, to, pool_row(d, POOL_B64, 0));
         return true;
@@ -342,7 +334,7 @@ static bool decode_mov(Decoder *d) {
 /* --- address spaces --- */
 
 static uint64_t window_of(const char *space) {
-    if (strcmp(space, "shared") == 0 || strcmp(space, "shared::cta") == 0) return WINDOW(ID_SHARED);
+    if (ptx_word_in(space, "shared shared::cta shared::cluster")) return WINDOW(ID_SHARED);
     if (strcmp(space, "local") == 0) return WINDOW(ID_LOCAL);
     if (strcmp(space, "param") == 0 || strcmp(space, "param::entry") == 0) return WINDOW(ID_PARAM);
     if (strcmp(space, "global") == 0 || strcmp(space, "const") == 0) return 0;
@@ -353,7 +345,7 @@ static uint64_t window_of(const char *space) {
 static bool names_own_space(Decoder *d, const PtxOperand *from, bool to_space) {
     static const char *const spaces[] = {[PTX_PARAM] = "param param::entry",
                                          [PTX_LOCAL] = "local",
-                                         [PTX_SHARED] = "shared shared::cta",
+                                         [PTX_SHARED] = "shared shared::cta shared::cluster",
                                          [PTX_CONST] = "const",
                                          [PTX_GLOBAL] = "global"};
     const PtxVar *v = from->var;
@@ -428,8 +420,6 @@ const Form forms_control[] = {CUSTOM("mov", decode_mov, FREE),
                               CUSTOM("membar", decode_fence, FENCE),
                               CUSTOM("fence", decode_fence, FENCE),
                               CUSTOM("nanosleep", decode_sleep, SLEEP),
-                              CUSTOM("prefetch", decode_prefetch, LD_GLOBAL),
-                              CUSTOM("prefetchu", decode_prefetch, LD_GLOBAL),
                               CUSTOM("griddepcontrol", decode_dependency, FREE),
                               CUSTOM("cvta", decode_cvta, FREE),
                               CUSTOM("isspacep", decode_isspacep, ALU),

@@ -41,19 +41,48 @@ bool decode_fail(Decoder *d, const char *fmt, ...) {
     return fail_text(d, what);
 }
 
-/* What instructions belong to that are known, and not supported. */
+/* Instructions that are known and not supported, the first row that fits: the reason. */
+static const struct {
+    const char *opcodes, *mods, *reason;
+} missing[] = {
+    {"tcgen05", NULL, "tensor memory (tcgen05) is not supported"},
+    {"wmma mma wgmma ldmatrix stmatrix movmatrix", NULL, "tensor cores are not supported"},
+    {"mbarrier", NULL, "mbarriers and bulk copies are not supported"},
+    {"cp", "bulk mbarrier", "mbarriers and bulk copies are not supported"},
+    {"mapa getctarank", NULL, "thread-block clusters are not supported"},
+    {"barrier red st", "cluster async", "thread-block clusters are not supported"},
+    {"multimem", NULL, "memory of several GPUs (multimem) is not supported"},
+    {"clusterlaunchcontrol", NULL, "cancelling launches of clusters is not supported"},
+    {"tex", "2dms a2dms", "textures of several samples a texel are not supported"},
+    {"sust sured", "p", "surfaces are written as bytes (.b): how .p converts is not documented"},
+    {"istypep", NULL, "no address is that of a texture or a surface: use objects"},
+    {"cvt", "rs", "random rounding is not supported"},
+    {"cvt", "ue8m0x2", "numbers of an exponent alone are not supported"},
+};
+
 static const char *missing_part(const PtxInstr *in) {
-    if (ptx_is(in, "wmma mma wgmma ldmatrix stmatrix movmatrix tcgen05"))
-        return "tensor cores are not supported";
-    if (ptx_is(in, "mbarrier") || (ptx_is(in, "cp") && ptx_has_mod(in, "bulk mbarrier")))
-        return "mbarriers and bulk copies are not supported";
-    if (ptx_is(in, "mapa getctarank") || ptx_has_mod(in, "cluster shared::cluster"))
-        return "thread-block clusters are not supported";
+    for (size_t i = 0; i < sizeof missing / sizeof *missing; i++)
+        if (ptx_is(in, missing[i].opcodes) &&
+            (missing[i].mods == NULL || ptx_has_mod(in, missing[i].mods)))
+            return missing[i].reason;
     return "the virtual GPU does not know this instruction";
 }
 
 bool decode_unknown(Decoder *d) {
     return decode_fail(d, "%s", missing_part(d->in));
+}
+
+bool decode_has(Decoder *d, int version, int sm) {
+    const PtxModule *m = d->mod->ptx;
+    if (m->version_major * 10 + m->version_minor >= version && atoi(m->target + 3) >= sm)
+        return true;
+    return decode_fail(d, "this needs .version %d.%d and .target sm_%d or later", version / 10,
+                       version % 10, sm);
+}
+
+bool decode_has_own(Decoder *d) {
+    char last = d->mod->ptx->target[strlen(d->mod->ptx->target) - 1];
+    return last == 'a' || last == 'f' || decode_fail(d, "this needs a .target such as sm_90a");
 }
 
 bool decode_only_mods(Decoder *d, const char *allowed) {
@@ -142,10 +171,10 @@ bool any_register(Decoder *d, const PtxOperand *op, uint32_t *out, int *bits) {
     if (op->select) return decode_fail(d, "parts of registers (.%s) are not supported", op->select);
     int slot = d->live->slot[op->reg], cls = d->live->class_of[op->reg];
     size_t size = ptx_type_size(d->func->regs[op->reg].type);
-    if (size > 8) return decode_fail(d, "128-bit registers are not supported");
-    *bits = cls == 0 ? 1 : cls == 2 ? 64 : size <= 2 ? 16 : 32;
+    *bits = cls == 0 ? 1 : cls == 3 ? 128 : cls == 2 ? 64 : size <= 2 ? 16 : 32;
     if (d->alias[op->reg]) *out = d->alias[op->reg];
-    else if (slot < 0) *out = cls == 0 ? d->trash_p : cls == 2 ? d->trash64 : d->trash32;
+    else if (slot < 0) *out = cls == 0 ? d->trash_p : cls >= 2 ? d->trash64 : d->trash32;
+    else if (cls == 3) *out = d->reg128 + (uint32_t)slot * 2 * ROW64;
     else if (cls == 0) *out = FIRST_PREDICATE + (uint32_t)slot * 4;
     else if (cls == 1) *out = d->reg32 + (uint32_t)slot * ROW32;
     else *out = d->reg64 + (uint32_t)slot * ROW64;
@@ -157,6 +186,7 @@ static bool letter_fits(char letter, int bits) {
     case 'p': return bits == 1;
     case 'q':
     case 'd': return bits == 64;
+    case 'Q': return bits == 128;
     case 'h':
     case 'i': return bits == 16;
     default: return bits == 32;
@@ -193,60 +223,6 @@ bool immediate(Decoder *d, const PtxOperand *op, char letter, uint64_t *out) {
     return true;
 }
 
-typedef struct Special {
-    const char *name;
-    PoolKind kind;
-} Special;
-
-static const Special specials[] = {{"%tid.x", POOL_TID_X},
-                                   {"%tid.y", POOL_TID_Y},
-                                   {"%tid.z", POOL_TID_Z},
-                                   {"%ntid.x", POOL_NTID_X},
-                                   {"%ntid.y", POOL_NTID_Y},
-                                   {"%ntid.z", POOL_NTID_Z},
-                                   {"%ctaid.x", POOL_CTAID_X},
-                                   {"%ctaid.y", POOL_CTAID_Y},
-                                   {"%ctaid.z", POOL_CTAID_Z},
-                                   {"%nctaid.x", POOL_NCTAID_X},
-                                   {"%nctaid.y", POOL_NCTAID_Y},
-                                   {"%nctaid.z", POOL_NCTAID_Z},
-                                   {"%laneid", POOL_LANEID},
-                                   {"%warpid", POOL_WARPID},
-                                   {"%nwarpid", POOL_NWARPID},
-                                   {"%smid", POOL_SMID},
-                                   {"%nsmid", POOL_NSMID},
-                                   {"%gridid", POOL_GRIDID},
-                                   {"%lanemask_eq", POOL_LANEMASK_EQ},
-                                   {"%lanemask_le", POOL_LANEMASK_LE},
-                                   {"%lanemask_lt", POOL_LANEMASK_LT},
-                                   {"%lanemask_ge", POOL_LANEMASK_GE},
-                                   {"%lanemask_gt", POOL_LANEMASK_GT},
-                                   {"%dynamic_smem_size", POOL_DYNAMIC_SMEM},
-                                   {"%total_smem_size", POOL_TOTAL_SMEM},
-                                   {"%envreg0", POOL_ZERO},
-                                   {"%envreg1", POOL_WORKSPACE_HIGH},
-                                   {"%envreg2", POOL_WORKSPACE_LOW},
-                                   {"%aggr_smem_size", POOL_TOTAL_SMEM},
-                                   {"%reserved_smem_offset_begin", POOL_RESERVED},
-                                   {"%reserved_smem_offset_0", POOL_RESERVED},
-                                   {"%reserved_smem_offset_1", POOL_RESERVED},
-                                   {"%reserved_smem_offset_end", POOL_RESERVED_END},
-                                   {"%reserved_smem_offset_cap", POOL_RESERVED_END},
-                                   {"%tid.w", POOL_ZERO},
-                                   {"%ctaid.w", POOL_ZERO},
-                                   {NULL, POOL_ZERO}};
-
-static bool special_row(Decoder *d, const PtxOperand *op, uint32_t *out) {
-    for (const Special *s = specials; s->name; s++) {
-        if (strcmp(s->name, op->symbol) != 0) continue;
-        *out = pool_row(d, s->kind, 0);
-        return true;
-    }
-    bool cluster = strstr(op->symbol, "cluster") != NULL;
-    return decode_fail(d, "%sspecial register %s is not supported",
-                       cluster ? "thread-block clusters are not supported: " : "", op->symbol);
-}
-
 static bool source_register(Decoder *d, const PtxOperand *op, char letter, int scratch,
                             uint32_t *out) {
     int bits;
@@ -270,12 +246,15 @@ bool source(Decoder *d, const PtxOperand *op, char letter, int scratch, uint32_t
     switch (op->kind) {
     case PTX_OP_REG: return source_register(d, op, letter, scratch, out);
     case PTX_OP_IMM:
+        if (letter == 'Q') return decode_fail(d, "a number of 128 bits");
         if (!immediate(d, op, letter, &value)) return false;
         *out = pool_row(d, wide ? POOL_B64 : POOL_B32, value);
         return true;
     case PTX_OP_SREG:
-        if (letter != 'w') return decode_fail(d, "%s has 32 bits", op->symbol);
-        return special_row(d, op, out);
+        if ((letter == 'p') != (strcmp(op->symbol, "%is_explicit_cluster") == 0))
+            return decode_fail(d, "%s is no operand of this type", op->symbol);
+        if (letter != 'w' && letter != 'p') return decode_fail(d, "%s has 32 bits", op->symbol);
+        return special_row(d, op->symbol, out);
     default: return decode_fail(d, "an operand of a kind the virtual GPU does not expect here");
     }
 }
@@ -297,6 +276,7 @@ bool dest(Decoder *d, const PtxOperand *op, char letter, uint32_t *out) {
 
 bool name_row(Decoder *d, const PtxOperand *to, uint32_t row) {
     if (to->kind != PTX_OP_REG || !d->is_once[to->reg] || row < d->pool_first) return false;
+    if (d->live->class_of[to->reg] == 3) return false;
     d->alias[to->reg] = row;
     return true;
 }
@@ -375,8 +355,10 @@ bool symbol_row(Decoder *d, const PtxOperand *op, int64_t offset, uint32_t *out,
 
 /* --- forms --- */
 
-static const Form *const form_tables[] = {forms_control, forms_int,  forms_float,   forms_convert,
-                                          forms_memory,  forms_warp, forms_texture, NULL};
+/* The first row that fits counts: those with `*` come behind. */
+static const Form *const form_tables[] = {forms_compound, forms_hints,   forms_control, forms_int,
+                                          forms_float,    forms_convert, forms_memory,  forms_warp,
+                                          forms_texture,  forms_video,   NULL};
 
 typedef struct Captured {
     bool ftz, sat;
@@ -424,10 +406,16 @@ static bool mods_match(const char *pattern, const PtxInstr *in, Captured *got) {
     return next == in->n_mods;
 }
 
+/* Of rows that are alike but for their operands, those with a function of their own have as many
+** as there are letters. */
+static bool operands_match(const Form *f, const PtxInstr *in) {
+    return f->custom == NULL || f->sig == ANY_OPERANDS || (int)strlen(f->sig) == in->n_args;
+}
+
 static const Form *find_form(const PtxInstr *in, Captured *got) {
     for (int t = 0; form_tables[t]; t++)
         for (const Form *f = form_tables[t]; f->opcode; f++)
-            if (strcmp(f->opcode, in->opcode) == 0 &&
+            if (strcmp(f->opcode, in->opcode) == 0 && operands_match(f, in) &&
                 (f->mods[0] == '*' || mods_match(f->mods, in, got)))
                 return f;
     return NULL;
@@ -446,25 +434,40 @@ static EmuOp cheapest(const Decoder *d, EmuOp op) {
     }
 }
 
-static bool emit_form(Decoder *d, const Form *f, const Captured *got) {
-    uint32_t at[4] = {0};
+/* at: rows of d, a, b, c. */
+static void emit_rows(Decoder *d, const Form *f, const Captured *got, uint32_t at[4]) {
     int n = (int)strlen(f->sig);
-    if (d->in->n_args != n) return decode_fail(d, "%d operands are expected", n);
     for (int k = 1; k < n; k++) {
-        if (!source(d, &d->in->args[k], f->sig[k], k - 1, &at[k])) return false;
         if (!got->ftz || f->sig[k] != 'f') continue;
         emit(d, OP_FTZ_F, 0, d->tmp32[k - 1], at[k], at[k], at[k]);
         at[k] = d->tmp32[k - 1];
     }
-    if (n > 0 && !dest(d, &d->in->args[0], f->sig[0], &at[0])) return false;
     if (f->slow) {
         if (!worst_emit(d, f, at))
             emit_row(d, f->row, f->slow, at[0], at[1], at[2], at[3], got->round);
     } else emit(d, n > 0 ? cheapest(d, (EmuOp)f->op) : (EmuOp)f->op, 0, at[0], at[1], at[2], at[3]);
-    if (n == 0) return true;
+    if (n == 0) return;
     if (f->sig[0] == 'h' || f->sig[0] == 'i') emit(d, OP_EXT32_U, 16, at[0], at[0], at[0], 0);
     if (got->ftz && f->sig[0] == 'f') emit(d, OP_FTZ_F, 0, at[0], at[0], at[0], 0);
     if (got->sat && f->sig[0] == 'f') emit(d, OP_SAT_F, 0, at[0], at[0], at[0], 0);
+}
+
+static bool emit_form(Decoder *d, const Form *f, const Captured *got) {
+    uint32_t at[4] = {0};
+    int n = (int)strlen(f->sig);
+    if (d->in->n_args != n) return decode_fail(d, "%d operands are expected", n);
+    for (int k = 1; k < n; k++)
+        if (!source(d, &d->in->args[k], f->sig[k], k - 1, &at[k])) return false;
+    if (n > 0 && !dest(d, &d->in->args[0], f->sig[0], &at[0])) return false;
+    emit_rows(d, f, got, at);
+    return true;
+}
+
+bool emit_plain(Decoder *d, const PtxInstr *plain, uint32_t at[4]) {
+    Captured got = {0};
+    const Form *f = find_form(plain, &got);
+    if (f == NULL || f->custom) return false;
+    emit_rows(d, f, &got, at);
     return true;
 }
 
@@ -494,6 +497,7 @@ static bool decode_one(Decoder *d) {
     const Form *f = find_form(d->in, &got);
     if (f == NULL) return decode_unknown(d);
     if (!operands_agree(d)) return false;
+    d->form = f;
     d->cost[d->index] = f->cost;
     bool done = f->custom ? f->custom(d) : emit_form(d, f, &got);
     if (writes) forget_base(d, &d->in->args[0]);
@@ -535,7 +539,9 @@ static void lay_out_registers(Decoder *d) {
     at = d->reg64 + (uint32_t)slots[2] * ROW64;
     for (int k = 0; k < 4; k++, at += ROW64) d->tmp64[k] = at;
     d->trash64 = at;
-    d->pool_first = d->pool_next = at + ROW64;
+    at += ROW64 + (slots[3] ? ROW64 : 0); /* of 128 bits they take two rows each, and this two */
+    d->reg128 = at;
+    d->pool_first = d->pool_next = at + (uint32_t)slots[3] * 2 * ROW64;
     d->code->reg32 = d->reg32;
     d->code->reg64 = d->reg64;
     d->code->pool_first = d->pool_first;
@@ -557,23 +563,27 @@ static void clear_range(Code *code, uint32_t offset, uint32_t bytes) {
 ** matter: locals of a block are written first, and so are those that the first block sets once. */
 static void find_clears(Decoder *d) {
     const int *slots = d->live->slots;
-    uint8_t *keep[3];
-    for (int c = 0; c < 3; c++) keep[c] = gi_alloc((size_t)slots[c] + 1);
+    uint8_t *keep[4];
+    for (int c = 0; c < 4; c++) keep[c] = gi_alloc((size_t)slots[c] + 1);
     for (int r = 0; r < d->func->n_regs; r++) {
         int slot = d->live->slot[r], c = d->live->class_of[r];
-        if (slot >= 0 && c < 3 && !d->is_local[r] && !d->is_once[r]) keep[c][slot] = 1;
+        if (slot >= 0 && !d->is_local[r] && !d->is_once[r]) keep[c][slot] = 1;
     }
-    const uint32_t base[3] = {FIRST_PREDICATE, d->reg32, d->reg64}, size[3] = {4, ROW32, ROW64};
-    for (int c = 0; c < 3; c++) {
+    const uint32_t base[4] = {FIRST_PREDICATE, d->reg32, d->reg64, d->reg128};
+    const uint32_t size[4] = {4, ROW32, ROW64, 2 * ROW64};
+    for (int c = 0; c < 4; c++) {
         for (int s = 0; s < slots[c]; s++)
             if (keep[c][s]) clear_range(d->code, base[c] + (uint32_t)s * size[c], size[c]);
         free(keep[c]);
     }
     for (int r = 0; r < d->func->n_regs; r++) {
         int slot = d->live->slot[r], c = d->live->class_of[r];
-        if (slot < 0 || c > 2 || !d->live->unset[r]) continue;
-        gi_grow(d->code->unset, d->code->n_unset, d->code->cap_unset);
-        d->code->unset[d->code->n_unset++] = base[c] + (uint32_t)slot * size[c];
+        if (slot < 0 || !d->live->unset[r]) continue;
+        for (int row = 0; row < 1 + (c == 3); row++) {
+            gi_grow(d->code->unset, d->code->n_unset, d->code->cap_unset);
+            d->code->unset[d->code->n_unset++] =
+                base[c] + (uint32_t)slot * size[c] + (uint32_t)row * ROW64;
+        }
     }
 }
 

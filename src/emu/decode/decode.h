@@ -8,6 +8,7 @@
 ** A signature has a letter per operand, the result first:
 **   w 32-bit   q 64-bit   h u16 (results are cut to 16 bits)   i s16 (sources are sign-extended)
 **   f f32      d f64      p predicate, sources may be negated
+**   Q 128-bit: two rows of 64, the lower one first; for source and dest alone
 */
 #ifndef GILUA_EMU_DECODE_H
 #define GILUA_EMU_DECODE_H
@@ -36,13 +37,14 @@ typedef struct Decoder {
     Code *code;
     const PtxFunc *func;
     const PtxInstr *in; /* being decoded */
+    const struct Form *form; /* the row of a table that it is */
     int index;
     PtxType type; /* the last that its modifiers name (operands.c) */
     PtxCfg *cfg;
     PtxLiveness *live;
     uint32_t pool_first, pool_next;
     int *pool_slot, n_pool_slots; /* hash of the code's pool: index + 1, 0 when free */
-    uint32_t reg32, reg64; /* offsets of the row areas; predicates begin at 0 */
+    uint32_t reg32, reg64, reg128; /* offsets of the row areas; predicates begin at 0 */
     uint32_t tmp32[4], tmp64[4], tmp_p[4], trash32, trash64, trash_p;
     uint32_t *var_offset; /* of func->vars: in local frame, shared memory or parameter area */
     uint8_t *cost;        /* CostClass per instruction */
@@ -85,15 +87,16 @@ typedef struct Form {
     { opcode, mods, sig, OP_SLOW, fn, COST_##cost, NULL, ROW_NONE }
 #define QUICK(opcode, mods, sig, row, fn, cost)                                                    \
     { opcode, mods, sig, OP_SLOW, fn, COST_##cost, NULL, ROW_##row }
-#define CUSTOM(opcode, fn, cost)                                                                   \
-    { opcode, "*", "", 0, NULL, COST_##cost, fn, ROW_NONE }
-#define CUSTOM_OF(opcode, mods, fn, cost)                                                          \
-    { opcode, mods, "", 0, NULL, COST_##cost, fn, ROW_NONE }
+#define ANY_OPERANDS NULL /* which the function looks at */
+#define CUSTOM_OF(opcode, mods, fn, cost) CUSTOM_SIG(opcode, mods, ANY_OPERANDS, fn, cost)
+#define CUSTOM(opcode, fn, cost)          CUSTOM_OF(opcode, "*", fn, cost)
+#define CUSTOM_SIG(opcode, mods, sig, fn, cost)                                                    \
+    { opcode, mods, sig, 0, NULL, COST_##cost, fn, ROW_NONE }
 #define FORMS_END                                                                                  \
     { NULL, NULL, NULL, 0, NULL, 0, NULL, ROW_NONE }
 
 extern const Form forms_int[], forms_float[], forms_warp[], forms_convert[], forms_memory[],
-    forms_control[], forms_texture[];
+    forms_control[], forms_texture[], forms_hints[], forms_video[], forms_compound[];
 
 /* Fails with the PTX line, the source line and the instruction. */
 bool decode_fail(Decoder *d, const char *fmt, ...) GI_PRINTF(2, 3);
@@ -104,6 +107,20 @@ bool decode_unknown(Decoder *d);
 ** does not, or it is none. at: d, a, b, c. */
 bool worst_emit(Decoder *d, const Form *form, const uint32_t at[4]);
 bool decode_only_mods(Decoder *d, const char *allowed);
+/* Emits a plain instruction for rows of d, a, b, c; false where there is no such one. */
+bool emit_plain(Decoder *d, const PtxInstr *plain, uint32_t at[4]);
+/* forms_convert.c: an f16 or a bf16 as f32. */
+void emit_half_to_f32(Decoder *d, PtxType half, uint32_t to, uint32_t from);
+bool decode_fill(Decoder *d); /* fill.c: st.bulk */
+struct AtomForm;
+/* atom128.c: cas and exch of 16 bytes. */
+bool decode_atomic_128(Decoder *d, const struct AtomForm *f);
+/* special.c: the row of a special register by its name. */
+bool special_row(Decoder *d, const char *symbol, uint32_t *out);
+/* Is the module of that version of the ISA (83 is 8.3), for that GPU, or of later ones? */
+bool decode_has(Decoder *d, int version, int sm);
+bool decode_has_own(Decoder *d); /* is it for one GPU alone, or a family: sm_90a, sm_100f? */
+void emit_fence(Decoder *d); /* control.c: for the scope that the instruction names */
 
 Ins *emit(Decoder *d, EmuOp op, uint32_t x, uint32_t dest, uint32_t a, uint32_t b, uint32_t c);
 Ins *emit_slow(Decoder *d, SlowFn fn, uint32_t dest, uint32_t a, uint32_t b, uint32_t c,

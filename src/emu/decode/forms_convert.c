@@ -55,6 +55,11 @@ static char letter_of(PtxType t) {
 
 SLOW_OP(slow_f16_to_f32, F32, U32, U32, U32, num_f16_to_f32((uint16_t)a))
 
+void emit_half_to_f32(Decoder *d, PtxType half, uint32_t to, uint32_t from) {
+    if (half == PTX_F16) emit_row(d, ROW_CVT_F_H, slow_f16_to_f32, to, from, from, from, 0);
+    else emit(d, OP_SHL32, 0, to, from, pool_row(d, POOL_B32, 16), 0);
+}
+
 static EmuOp compare_op(char op, PtxType t) {
     if (t == PTX_F64)
         return op == '='   ? OP_EQ_D
@@ -102,10 +107,7 @@ static bool compare(Decoder *d, const char *name, PtxType t, bool ftz, uint32_t 
             at[k] = d->tmp32[k];
         }
         if (t == PTX_F16 || t == PTX_BF16) {
-            if (t == PTX_F16)
-                emit_row(d, ROW_CVT_F_H, slow_f16_to_f32, d->tmp32[k], at[k], at[k], at[k], 0);
-            else
-                emit(d, OP_SHL32, 0, d->tmp32[k], at[k], pool_row(d, POOL_B32, 16), 0);
+            emit_half_to_f32(d, t, d->tmp32[k], at[k]);
             at[k] = d->tmp32[k];
         } else if (ftz) {
             emit(d, OP_FTZ_F, 0, d->tmp32[k], at[k], at[k], 0);
@@ -291,8 +293,8 @@ static bool decode_set(Decoder *d) {
 static bool decode_slct(Decoder *d) {
     const PtxInstr *in = d->in;
     PtxType type, ctype;
-    bool ftz = mod_is(d, 0, "ftz") || mod_is(d, 1, "ftz");
-    if (in->n_mods != 2 + ftz || in->n_args != 4 || !ptx_type_parse(mod_at(d, 0), &type) ||
+    bool ftz = mod_is(d, 0, "ftz");
+    if (in->n_mods != 2 + ftz || in->n_args != 4 || !ptx_type_parse(mod_at(d, ftz), &type) ||
         !ptx_type_parse(mod_at(d, LAST), &ctype) || (ctype != PTX_S32 && ctype != PTX_F32))
         return decode_unknown(d);
     char letter = letter_of(type);
@@ -413,10 +415,17 @@ static uint64_t float_to_float(const Convert *c, uint64_t x) {
     }
 }
 
+/* .satfinite: what is infinite becomes the largest number of its sign; a NaN stays. */
+static uint64_t finite_half(const Convert *c, uint64_t half) {
+    uint16_t infinity = c->to == PTX_F16 ? 0x7c00 : 0x7f80;
+    return c->satfinite && (half & 0x7fff) == infinity ? half - 1 : half;
+}
+
 static uint64_t convert(const Convert *c, uint64_t x) {
     PtxType to = (PtxType)c->to, from = (PtxType)c->from;
     x = extend(x, bits_of(from), is_signed(from));
-    uint64_t y = is_float(from) ? is_float(to) ? float_to_float(c, x) : float_to_int(c, x)
+    uint64_t y = is_float(from)
+                     ? is_float(to) ? finite_half(c, float_to_float(c, x)) : float_to_int(c, x)
                  : is_float(to) ? int_to_float(c, x)
                                 : int_to_int(c, x);
     y = extend(y, bits_of(to), is_signed(to));
@@ -492,7 +501,7 @@ static EmuRow row_convert(const Convert *c) {
     bool own_widths = (c->wide_from ? 64u : 32u) == row_bits &&
                       (c->to_bits == bits_of((PtxType)c->to));
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        if (c->relu || c->sat || !own_widths) break;
+        if (c->relu || c->sat || c->satfinite || !own_widths) break;
         bool is_cut = rows[i].is_cut;
         if (rows[i].to != c->to || rows[i].from != c->from || is_cut != (bool)c->integral ||
             c->round != (is_cut ? NUM_RZ : NUM_RN) || (c->ftz && !is_cut))
@@ -543,6 +552,7 @@ static bool convert_mods(Decoder *d, Convert *c, int n_types) {
         if (strcmp(mod, "ftz") == 0) c->ftz = 1;
         else if (strcmp(mod, "sat") == 0) c->sat = 1;
         else if (strcmp(mod, "relu") == 0) c->relu = 1;
+        else if (strcmp(mod, "satfinite") == 0) c->satfinite = 1;
         else {
             known = false;
             for (size_t k = 0; k < sizeof rounds / sizeof *rounds && !known && !c->rounded; k++) {
@@ -572,6 +582,9 @@ static bool sensible(const Convert *c) {
     if ((to >= PTX_B8 && to <= PTX_B64) || (from >= PTX_B8 && from <= PTX_B64)) return false;
     if (c->round == NUM_RNA || (c->ftz && to != PTX_F32 && from != PTX_F32)) return false;
     if (c->sat && (to == PTX_BF16 || holds_all(to, from))) return false;
+    if (c->satfinite && ((to != PTX_F16 && to != PTX_BF16) || from != PTX_F32 || c->ftz || c->sat ||
+                         c->round > NUM_RZ))
+        return false;
     if (!is_float(to) && !is_float(from)) return !c->rounded && !c->ftz && !c->relu;
     if (!is_float(to)) return c->rounded && c->integral && !c->relu;
     if (!is_float(from)) return c->rounded && !c->integral && !c->relu;
@@ -637,12 +650,41 @@ static bool decode_pair(Decoder *d, bool brain) {
         !dest(d, &d->in->args[0], 'w', &to))
         return false;
     memcpy(&imm, &c, sizeof c);
-    EmuRow row = c.round != NUM_RN || c.relu ? ROW_NONE : brain ? ROW_PAIR_B_F : ROW_PAIR_H_F;
+    EmuRow row = c.round != NUM_RN || c.relu || c.satfinite ? ROW_NONE
+                 : brain                                    ? ROW_PAIR_B_F
+                                                            : ROW_PAIR_H_F;
     emit_row(d, row, slow_pair, to, a, b, b, imm);
     return true;
 }
 
-SLOW_OP(slow_tf32, U32, F32, F32, F32, num_f32_to_tf32(a))
+enum { TF32_RELU = 8, TF32_FINITE = 16 }; /* beside the rounding, in Ins.imm */
+
+static uint32_t to_tf32(float x, uint64_t how) {
+    uint32_t bits = num_f32_to_tf32(x, (NumRound)(how & 7));
+    if (x != x) return how & TF32_RELU ? 0x7fffffff : bits;
+    if (how & TF32_RELU && bits >> 31) return 0;
+    return how & TF32_FINITE && (bits & 0x7fffffff) == 0x7f800000 ? bits - 0x2000 : bits;
+}
+
+SLOW_OP(slow_tf32, U32, F32, F32, F32, to_tf32(a, in->imm))
+
+/* cvt.rna{.satfinite}, cvt.rn|rz{.satfinite}{.relu} .tf32.f32 */
+static bool decode_tf32(Decoder *d) {
+    Convert c = {0};
+    uint32_t to, at;
+    if (d->in->n_args != 2 || !mod_is(d, LAST, "f32")) return decode_unknown(d);
+    if (!convert_mods(d, &c, 2)) return false;
+    bool nearest_away = c.round == NUM_RNA;
+    if (!c.rounded || c.integral || c.ftz || c.sat || (nearest_away ? c.relu : c.round > NUM_RZ))
+        return decode_unknown(d);
+    if (!nearest_away && !decode_has(d, c.satfinite ? 86 : 78, c.satfinite ? 100 : 90))
+        return false;
+    if (!source(d, &d->in->args[1], 'f', 0, &at) || !dest(d, &d->in->args[0], 'w', &to))
+        return false;
+    uint64_t how = c.round | (c.relu ? TF32_RELU : 0) | (c.satfinite ? TF32_FINITE : 0);
+    emit_slow(d, slow_tf32, to, at, at, at, how);
+    return true;
+}
 
 /* cvt.pack.sat.TYPE.s32{.b32} d, a, b{, c}: b below a, both saturated; c's low parts above. */
 static bool slow_pack(Machine *m, Warp *w, const Ins *in) {
@@ -691,15 +733,7 @@ static bool decode_cvt(Decoder *d) {
     const char *to_name = in->mods[in->n_mods - 2];
     if (strcmp(to_name, "f16x2") == 0) return decode_pair(d, false);
     if (strcmp(to_name, "bf16x2") == 0) return decode_pair(d, true);
-    if (strcmp(to_name, "tf32") == 0) {
-        if (in->n_mods != 3 || !mod_is(d, 0, "rna") || in->n_args != 2 ||
-            !mod_is(d, LAST, "f32"))
-            return decode_unknown(d);
-        if (!source(d, &in->args[1], 'f', 0, &at) || !dest(d, &in->args[0], 'w', &result))
-            return false;
-        emit_slow(d, slow_tf32, result, at, at, at, 0);
-        return true;
-    }
+    if (strcmp(to_name, "tf32") == 0) return decode_tf32(d);
     if (in->n_args != 2 || !ptx_type_parse(to_name, &to) || !ptx_type_parse(mod_at(d, LAST), &from))
         return decode_unknown(d);
     c.to = (uint8_t)to;

@@ -238,6 +238,10 @@ static uint16_t half_op(char op, uint16_t a, uint16_t b, uint16_t c, uint64_t ho
     default: break;
     }
     a = half_flush(a, how), b = half_flush(b, how);
+    if (how & HALF_XORSIGN) { /* by the signs that the operands have, NaNs too */
+        uint16_t size = half_op(op, a & 0x7fff, b & 0x7fff, c, how & ~(uint64_t)HALF_XORSIGN);
+        return size == 0x7fff ? size : size | ((a ^ b) & 0x8000);
+    }
     if (how & HALF_WORST)
         return half_flush(num_worst_half(op == 'e' ? NUM_EX2 : NUM_TANH, a, how & HALF_BRAIN,
                                          how & HALF_AWAY),
@@ -284,6 +288,11 @@ static const HalfOp *find_half(const char *opcode) {
     return NULL;
 }
 
+/* Which NaN stands for an element outside a tensor is not documented. */
+static bool decode_outside(Decoder *d) {
+    return decode_fail(d, ".oob is not supported: the bits of its NaN are not documented");
+}
+
 static bool decode_half(Decoder *d) {
     const PtxInstr *in = d->in;
     const char *type = mod_at(d, LAST);
@@ -293,7 +302,7 @@ static bool decode_half(Decoder *d) {
     uint64_t how = (brain ? HALF_BRAIN : 0) | (two ? HALF_TWO : 0) |
                    (has_mod(d, "sat") ? HALF_SAT : 0) | (has_mod(d, "relu") ? HALF_RELU : 0) |
                    (has_mod(d, "ftz") ? HALF_FTZ : 0) | (has_mod(d, "NaN") ? HALF_NAN : 0) |
-                   (uint64_t)op << 8;
+                   (has_mod(d, "xorsign") ? HALF_XORSIGN : 0) | (uint64_t)op << 8;
     if (is_worst(d) && (op == 'e' || op == 't')) how |= HALF_WORST | (is_away(d) ? HALF_AWAY : 0);
     int n = op == 'f' ? 3 : strchr("+-*mM", op) ? 2 : 1;
     uint32_t to, at[3] = {0};
@@ -303,13 +312,13 @@ static bool decode_half(Decoder *d) {
     for (int k = 0; k < n; k++)
         if (!source(d, &in->args[1 + k], t, k, &at[k])) return false;
     if (!dest(d, &in->args[0], t, &to)) return false;
-    emit_row(d, brain ? half->brain_row : half->row, slow_half, to, at[0], at[1], at[2], how);
+    EmuRow row = how & HALF_XORSIGN ? ROW_NONE : brain ? half->brain_row : half->row;
+    emit_row(d, row, slow_half, to, at[0], at[1], at[2], how);
     return true;
 }
 
 #define HALF "f16|f16x2|bf16|bf16x2"
-#define HALF_FORM(opcode, mods, cost)                                                              \
-    { opcode, mods " " HALF, "", 0, NULL, COST_##cost, decode_half, ROW_NONE }
+#define HALF_FORM(opcode, mods, cost) CUSTOM_OF(opcode, mods " " HALF, decode_half, cost)
 
 const Form forms_float[] = {
     FAST("add", "?rn f32", "fff", ADD_F, FP32),
@@ -344,6 +353,7 @@ const Form forms_float[] = {
     FAST("fma", "rn f64", "dddd", FMA_D, FP64),
     SLOW("fma", "R f64", "dddd", slow_fma_d, FP64),
     HALF_FORM("fma", "rn ?ftz ?sat ?relu", FP16),
+    CUSTOM_OF("fma", "rn oob ?sat ?relu " HALF, decode_outside, FP16),
     FAST("mad", "rn f32", "ffff", FMA_F, FP32),
     FAST("mad", "rn ftz f32", "ffff", FMA_FZ, FP32),
     SLOW("mad", "rn ftz ?sat f32", "ffff", slow_fma_z, FP32),
@@ -396,12 +406,14 @@ const Form forms_float[] = {
     SLOW("min", "?ftz NaN xorsign abs f32", "fff", slow_min_nan_xorsign, ALU),
     QUICK("min", "f64", "ddd", MIN_D, slow_min_d, FP64),
     HALF_FORM("min", "?ftz ?NaN", FP16),
+    HALF_FORM("min", "?ftz ?NaN xorsign abs", FP16),
     FAST("max", "?ftz f32", "fff", MAX_F, ALU),
     SLOW("max", "?ftz NaN f32", "fff", slow_max_nan, ALU),
     SLOW("max", "?ftz xorsign abs f32", "fff", slow_max_xorsign, ALU),
     SLOW("max", "?ftz NaN xorsign abs f32", "fff", slow_max_nan_xorsign, ALU),
     QUICK("max", "f64", "ddd", MAX_D, slow_max_d, FP64),
     HALF_FORM("max", "?ftz ?NaN", FP16),
+    HALF_FORM("max", "?ftz ?NaN xorsign abs", FP16),
     CUSTOM_OF("abs", "?ftz f32|f64", decode_sign, ALU),
     HALF_FORM("abs", "?ftz", FP16),
     CUSTOM_OF("neg", "?ftz f32|f64", decode_sign, ALU),

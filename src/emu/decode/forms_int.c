@@ -291,14 +291,6 @@ SLOW_OP(slow_min_s16x2_relu, U32, U32, U32, U32, halves(a, b, min_relu, true))
 SLOW_OP(slow_max_s16x2_relu, U32, U32, U32, U32, halves(a, b, max_relu, true))
 SLOW_OP(slow_min_relu, S32, S32, S32, S32, min_relu(a, b))
 SLOW_OP(slow_max_relu, S32, S32, S32, S32, max_relu(a, b))
-SLOW_OP(slow_vabsdiff4_u, U32, U32, U32, U32, num_vabsdiff(a, b, c, 8, false, false))
-SLOW_OP(slow_vabsdiff4_u_add, U32, U32, U32, U32, num_vabsdiff(a, b, c, 8, false, true))
-SLOW_OP(slow_vabsdiff4_s, U32, U32, U32, U32, num_vabsdiff(a, b, c, 8, true, false))
-SLOW_OP(slow_vabsdiff4_s_add, U32, U32, U32, U32, num_vabsdiff(a, b, c, 8, true, true))
-SLOW_OP(slow_vabsdiff2_u, U32, U32, U32, U32, num_vabsdiff(a, b, c, 16, false, false))
-SLOW_OP(slow_vabsdiff2_u_add, U32, U32, U32, U32, num_vabsdiff(a, b, c, 16, false, true))
-SLOW_OP(slow_vabsdiff2_s, U32, U32, U32, U32, num_vabsdiff(a, b, c, 16, true, false))
-SLOW_OP(slow_vabsdiff2_s_add, U32, U32, U32, U32, num_vabsdiff(a, b, c, 16, true, true))
 
 const Form forms_int[] = {
     FAST("add", "s32|u32", "www", ADD32, ALU),
@@ -381,9 +373,7 @@ const Form forms_int[] = {
     FAST("min", "u16", "hhh", MIN32_U, ALU),
     SLOW("min", "s16x2", "www", slow_min_s16x2, ALU),
     SLOW("min", "u16x2", "www", slow_min_u16x2, ALU),
-    SLOW("min", "s16x2 relu", "www", slow_min_s16x2_relu, ALU),
     SLOW("min", "relu s16x2", "www", slow_min_s16x2_relu, ALU),
-    SLOW("min", "s32 relu", "www", slow_min_relu, ALU),
     SLOW("min", "relu s32", "www", slow_min_relu, ALU),
     FAST("max", "s32", "www", MAX32_S, ALU),
     FAST("max", "u32", "www", MAX32_U, ALU),
@@ -393,9 +383,7 @@ const Form forms_int[] = {
     FAST("max", "u16", "hhh", MAX32_U, ALU),
     SLOW("max", "s16x2", "www", slow_max_s16x2, ALU),
     SLOW("max", "u16x2", "www", slow_max_u16x2, ALU),
-    SLOW("max", "s16x2 relu", "www", slow_max_s16x2_relu, ALU),
     SLOW("max", "relu s16x2", "www", slow_max_s16x2_relu, ALU),
-    SLOW("max", "s32 relu", "www", slow_max_relu, ALU),
     SLOW("max", "relu s32", "www", slow_max_relu, ALU),
 
     FAST("and", "b32", "www", AND32, ALU),
@@ -482,16 +470,4 @@ const Form forms_int[] = {
     SLOW("sad", "s32", "wwww", slow_sad_s32, ALU),
     SLOW("sad", "u64", "qqqq", slow_sad_u64, ALU64),
     SLOW("sad", "s64", "qqqq", slow_sad_s64, ALU64),
-    SLOW("vabsdiff4", "u32 u32 u32", "wwww", slow_vabsdiff4_u, ALU),
-    SLOW("vabsdiff4", "u32 u32 u32 add", "wwww", slow_vabsdiff4_u_add, ALU),
-    SLOW("vabsdiff4", "u32 s32 s32", "wwww", slow_vabsdiff4_s, ALU),
-    SLOW("vabsdiff4", "u32 s32 s32 add", "wwww", slow_vabsdiff4_s_add, ALU),
-    /* the rest are no machine instruction: ptxas 13.0 makes for sm_90 33 or 34 of vabsdiff4.s32, 11
-    ** or 13 of vabsdiff2, 18 or 23 where it is signed; the smaller figure is with add */
-    SLOW("vabsdiff4", "s32 s32 s32", "wwww", slow_vabsdiff4_s, LANES_SIGNED),
-    SLOW("vabsdiff4", "s32 s32 s32 add", "wwww", slow_vabsdiff4_s_add, LANES_SIGNED),
-    SLOW("vabsdiff2", "u32 u32 u32", "wwww", slow_vabsdiff2_u, LANES),
-    SLOW("vabsdiff2", "u32 u32 u32 add", "wwww", slow_vabsdiff2_u_add, LANES),
-    SLOW("vabsdiff2", "s32|u32 s32 s32", "wwww", slow_vabsdiff2_s, LANES_SIGNED),
-    SLOW("vabsdiff2", "s32|u32 s32 s32 add", "wwww", slow_vabsdiff2_s_add, LANES_SIGNED),
     FORMS_END};

@@ -25,7 +25,7 @@ static bool emit_sync(Decoder *d, SyncForm f) {
 }
 
 /* From sm_70 and version 6.4 of the ISA on a warp's lanes go apart, and .sync says who comes. */
-static bool needs_sync(Decoder *d) {
+static bool needs_sync(const Decoder *d) {
     const PtxModule *m = d->mod->ptx;
     return m->version_major * 10 + m->version_minor >= 64 && atoi(m->target + 3) >= 70;
 }
@@ -118,11 +118,11 @@ static bool decode_elect(Decoder *d) {
 
 static bool decode_match(Decoder *d) {
     const PtxInstr *in = d->in;
-    bool all = mod_is(d, 0, "all"), any = mod_is(d, 0, "any");
+    bool all = mod_is(d, 1, "all"), any = mod_is(d, 1, "any");
     bool wide = mod_is(d, LAST, "b64");
     bool pair = in->n_args && in->args[0].kind == PTX_OP_PAIR;
     uint32_t to, p = d->trash_p, a, mask;
-    if ((!all && !any) || in->n_mods != 3 || !mod_is(d, 1, "sync") || in->n_args != 3 ||
+    if ((!all && !any) || in->n_mods != 3 || !mod_is(d, 0, "sync") || in->n_args != 3 ||
         (!wide && !mod_is(d, LAST, "b32")) || (pair && !all))
         return decode_unknown(d);
     if (!source(d, &in->args[1], wide ? 'q' : 'w', 0, &a) ||
@@ -143,16 +143,27 @@ static bool decode_match(Decoder *d) {
 
 static const char *const redux_names[] = {"add", "min", "max", "and", "or", "xor"};
 
+/* redux.sync.min|max{.abs}{.NaN}.f32 is of sm_100a. */
+static bool redux_float(Decoder *d, uint8_t *op) {
+    int words = has_mod(d, "abs") + has_mod(d, "NaN");
+    if (d->in->n_mods != 3 + words || (*op != REDUX_MIN && *op != REDUX_MAX))
+        return decode_unknown(d);
+    *op |= REDUX_FLOAT | (has_mod(d, "abs") ? REDUX_ABS : 0) | (has_mod(d, "NaN") ? REDUX_NAN : 0);
+    return decode_has(d, 86, 100) && decode_has_own(d);
+}
+
 static bool decode_redux(Decoder *d) {
     const PtxInstr *in = d->in;
     uint8_t op = REDUX_ADD;
     uint32_t to, a, mask;
     const char *type = mod_at(d, LAST);
-    if (in->n_mods != 3 || in->n_args != 3 || !mod_is(d, 0, "sync"))
+    bool sign = strcmp(type, "s32") == 0, is_float = strcmp(type, "f32") == 0;
+    if ((in->n_mods != 3 && !is_float) || in->n_args != 3 || !mod_is(d, 0, "sync"))
         return decode_unknown(d);
     while (op < 6 && strcmp(redux_names[op], mod_at(d, 1)) != 0) op++;
-    bool sign = strcmp(type, "s32") == 0;
-    if (op == 6 || (op < 3 ? !sign && strcmp(type, "u32") != 0 : strcmp(type, "b32") != 0))
+    if (is_float && !redux_float(d, &op)) return false;
+    if (!is_float &&
+        (op == 6 || (op < 3 ? !sign && strcmp(type, "u32") != 0 : strcmp(type, "b32") != 0)))
         return decode_unknown(d);
     if (!source(d, &in->args[1], 'w', 0, &a) || !source(d, &in->args[2], 'w', 1, &mask) ||
         !dest(d, &in->args[0], 'w', &to))

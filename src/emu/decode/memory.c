@@ -20,19 +20,26 @@ typedef enum Kind {
     KIND_READ_ONLY,
     KIND_EVICT,
     KIND_PREFETCH,
+    KIND_L2,
+    KIND_POLICY,
+    KIND_MMIO,
     KIND_NOFTZ,
     KINDS
 } Kind;
 
 static const char *const words_of_kind[KINDS] = {
     [KIND_ORDER] = "weak volatile relaxed acquire release acq_rel",
-    [KIND_SCOPE] = "cta gpu sys",
-    [KIND_SPACE] = "global shared shared::cta local const param param::entry param::func",
+    [KIND_SCOPE] = "cta cluster gpu sys",
+    [KIND_SPACE] =
+        "global shared shared::cta shared::cluster local const param param::entry param::func",
     [KIND_CACHE] = "ca cg cs lu cv wb wt",
     [KIND_READ_ONLY] = "nc",
     [KIND_EVICT] =
         "L1::evict_normal L1::evict_unchanged L1::evict_first L1::evict_last L1::no_allocate",
     [KIND_PREFETCH] = "L2::64B L2::128B L2::256B",
+    [KIND_L2] = "L2::evict_last L2::evict_normal L2::evict_first",
+    [KIND_POLICY] = "L2::cache_hint",
+    [KIND_MMIO] = "mmio",
     [KIND_NOFTZ] = "noftz"};
 
 typedef struct Words { /* of each kind the one there is, or "" */
@@ -61,9 +68,10 @@ static PtxSpace space_of(const Words *w) {
         const char *name;
         PtxSpace space;
     } spaces[] = {{"global", PTX_GLOBAL},      {"shared", PTX_SHARED},
-                  {"shared::cta", PTX_SHARED}, {"local", PTX_LOCAL},
-                  {"const", PTX_CONST},        {"param", PTX_PARAM},
-                  {"param::entry", PTX_PARAM}, {"param::func", PTX_PARAM}};
+                  {"shared::cta", PTX_SHARED}, {"shared::cluster", PTX_SHARED},
+                  {"local", PTX_LOCAL},        {"const", PTX_CONST},
+                  {"param", PTX_PARAM},        {"param::entry", PTX_PARAM},
+                  {"param::func", PTX_PARAM}};
     for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++)
         if (strcmp(spaces[i].name, w->of[KIND_SPACE]) == 0) return spaces[i].space;
     return PTX_GENERIC;
@@ -78,10 +86,21 @@ static uint16_t order_of(const PtxInstr *in) {
         if (ptx_word_in(mod, "release acq_rel")) order |= ORDER_RELEASE;
         if (ptx_word_in(mod, "acquire acq_rel")) order |= ORDER_ACQUIRE;
         if (ptx_word_in(mod, "volatile")) order |= ORDER_VOLATILE;
-        if (ptx_word_in(mod, "cta")) order |= ORDER_BLOCK;
+        if (ptx_word_in(mod, "cta cluster")) order |= ORDER_BLOCK; /* a cluster is a block */
         if (ptx_word_in(mod, "nc")) order |= ORDER_CACHED;
     }
     return (uint16_t)order;
+}
+
+/* A policy is of memory that others see, and not of volatile accesses; .mmio is relaxed, of the
+** system, and has no hints. */
+static bool hints_agree(const Words *w, PtxSpace space) {
+    bool global = space == PTX_GLOBAL || space == PTX_GENERIC, policy = w->of[KIND_POLICY][0];
+    if (policy && (!global || strcmp(w->of[KIND_ORDER], "volatile") == 0)) return false;
+    if (!w->of[KIND_MMIO][0]) return true;
+    return global && strcmp(w->of[KIND_ORDER], "relaxed") == 0 && !policy &&
+           strcmp(w->of[KIND_SCOPE], "sys") == 0 && !w->of[KIND_EVICT][0] &&
+           !w->of[KIND_PREFETCH][0] && !w->of[KIND_READ_ONLY][0];
 }
 
 /* Do the words go together, as ptxas has it? Caches are hinted to for weak accesses alone; strong
@@ -99,6 +118,7 @@ static bool words_agree(const Words *w, PtxSpace space, bool is_store) {
     if (evict && (!global || cache[0] || strcmp(order, "volatile") == 0)) return false;
     if (prefetch && (!global || is_store)) return false;
     if (is_store && strcmp(w->of[KIND_SPACE], "param::entry") == 0) return false;
+    if (!hints_agree(w, space)) return false;
     return !w->of[KIND_NOFTZ][0] && (!read_only || (space == PTX_GLOBAL && !is_store));
 }
 
@@ -130,11 +150,19 @@ static bool address(Decoder *d, const PtxOperand *op, uint32_t *base, bool *wide
 
 /* --- loads and stores --- */
 
-/* 32 bytes at once are of the ISA's version 8.8 and of sm_100. */
-static bool bytes_fit(const Decoder *d, size_t bytes) {
-    const PtxModule *m = d->mod->ptx;
-    bool wide = m->version_major * 10 + m->version_minor >= 88 && atoi(m->target + 3) >= 100;
-    return bytes <= 16 || (wide && bytes == 32);
+/* 32 bytes at once, and they alone, may say how long they stay in the L2 cache. */
+static bool bytes_fit(Decoder *d, size_t bytes, const Words *w, bool is_vector) {
+    if (w->of[KIND_MMIO][0] && is_vector) return decode_unknown(d);
+    if (bytes <= 16) return !w->of[KIND_L2][0] || decode_fail(d, "32 bytes alone have a priority");
+    return bytes == 32 ? decode_has(d, 88, 100) : decode_unknown(d);
+}
+
+/* The policy of .L2::cache_hint, the last operand, is checked and left. */
+static bool policy_agrees(Decoder *d, const Words *w, int n_args) {
+    uint32_t row;
+    bool has_policy = w->of[KIND_POLICY][0] != 0;
+    if (d->in->n_args != n_args + has_policy) return decode_unknown(d);
+    return !has_policy || (decode_has(d, 74, 80) && source(d, &d->in->args[n_args], 'q', 2, &row));
 }
 
 static bool mem_mods(Decoder *d, MemForm *f, PtxType *type) {
@@ -148,10 +176,13 @@ static bool mem_mods(Decoder *d, MemForm *f, PtxType *type) {
         if (!take_word(&w, in->mods[i])) return decode_unknown(d);
     if (n < 0 || !ptx_type_parse(in->mods[in->n_mods - 1], type)) return decode_unknown(d);
     size_t size = ptx_type_size(*type);
-    bool is_half = *type >= PTX_F16 && *type <= PTX_BF16X2;
-    if (*type == PTX_PRED || *type >= PTX_TEXREF || is_half || size > 8 ||
-        !bytes_fit(d, size * f->count))
-        return decode_unknown(d);
+    bool is_half = *type >= PTX_F16 && *type <= PTX_BF16X2, is_vector = f->count > 1;
+    if (*type == PTX_PRED || *type >= PTX_TEXREF || is_half) return decode_unknown(d);
+    if (size > 8) { /* 16 bytes are two of 8 */
+        if (is_vector || !decode_has(d, 83, 70)) return decode_unknown(d);
+        f->count = 2, size = 8;
+    }
+    if (!bytes_fit(d, size * f->count, &w, is_vector) || !policy_agrees(d, &w, 2)) return false;
     f->space = (uint8_t)space_of(&w);
     f->size = (uint8_t)size;
     f->is_signed = *type == PTX_S8 || *type == PTX_S16 || *type == PTX_S32;
@@ -202,10 +233,20 @@ static bool mem_register(Decoder *d, MemForm *f, const PtxOperand *r, PtxType ty
            decode_fail(d, "a register too small for the type, or of another");
 }
 
+/* A register of 128 bits is two rows. */
+static bool wide_register(Decoder *d, MemForm *f, const PtxOperand *op) {
+    if (op->kind != PTX_OP_REG) return decode_fail(d, "a register is expected as operand");
+    if (!dest(d, op, 'Q', &f->reg[0])) return false;
+    f->reg[1] = f->reg[0] + ROW64;
+    f->bits[0] = f->bits[1] = 64;
+    return true;
+}
+
 /* The registers of a load or store, all of one width. Immediates may be stored; wider registers are
 ** cut or filled. */
 static bool mem_registers(Decoder *d, MemForm *f, const PtxOperand *op, PtxType type) {
     int n = op->kind == PTX_OP_VECTOR ? op->n_elems : 1, width = 0;
+    if (type == PTX_B128) return wide_register(d, f, op);
     if (n != f->count) return decode_fail(d, "%d registers are expected", f->count);
     for (int k = 0; k < n; k++) {
         const PtxOperand *r = op->kind == PTX_OP_VECTOR ? &op->elems[k] : op;
@@ -428,7 +469,7 @@ static bool decode_access(Decoder *d, Use use, bool is_store) {
     const PtxInstr *in = d->in;
     PtxType type;
     Bound bound;
-    if (in->n_args != 2) return decode_unknown(d);
+    if (in->n_args < 2) return decode_unknown(d);
     const PtxOperand *at = &in->args[is_store ? 0 : 1], *regs = &in->args[is_store ? 1 : 0];
     if (!mem_mods(d, &f, &type)) return false;
     if (is_store && f.space == PTX_CONST) return decode_fail(d, "constant memory is read-only");
@@ -466,7 +507,7 @@ static uint64_t lane_value(const Warp *w, uint32_t row, unsigned size, int i) {
     return ((const U32 *)(const void *)row_at(w, row))[i];
 }
 
-static void atom_cost(Machine *m, Warp *w, PtxSpace space, const uint64_t *at, uint32_t lanes) {
+void atom_cost(Machine *m, Warp *w, PtxSpace space, const uint64_t *at, uint32_t lanes) {
     uint32_t shared = 0, global = 0;
     uint64_t place[LANES];
     for (uint32_t left = lanes; left; left &= left - 1) {
@@ -527,7 +568,8 @@ static bool atom_type_fits(AtomOp op, PtxType type) {
     case ATOM_MAX: return type == PTX_U32 || type == PTX_S32 || type == PTX_U64 || type == PTX_S64;
     case ATOM_INC:
     case ATOM_DEC: return type == PTX_U32;
-    case ATOM_CAS: return type == PTX_B16 || type == PTX_B32 || type == PTX_B64;
+    case ATOM_CAS: return type == PTX_B16 || type == PTX_B32 || type == PTX_B64 || type == PTX_B128;
+    case ATOM_EXCH: return type == PTX_B32 || type == PTX_B64 || type == PTX_B128;
     default: return type == PTX_B32 || type == PTX_B64;
     }
 }
@@ -538,9 +580,10 @@ static bool atom_words_agree(const Decoder *d, const Words *w, AtomOp op, PtxTyp
     const char *order = w->of[KIND_ORDER];
     if (ptx_word_in(order, red ? "weak volatile acquire acq_rel" : "weak volatile")) return false;
     if (red && (op == ATOM_EXCH || op == ATOM_CAS)) return false;
-    if (w->of[KIND_CACHE][0] || w->of[KIND_READ_ONLY][0] || w->of[KIND_EVICT][0] ||
-        w->of[KIND_PREFETCH][0])
-        return false;
+    for (int k = KIND_CACHE; k < KIND_NOFTZ; k++)
+        if (w->of[k][0] && k != KIND_POLICY) return false;
+    if (op == ATOM_CAS && w->of[KIND_POLICY][0]) return false;
+    if (!hints_agree(w, space_of(w))) return false;
     return half == (w->of[KIND_NOFTZ][0] != 0);
 }
 
@@ -568,7 +611,8 @@ static bool atom_mods(Decoder *d, AtomOp *op, PtxType *type, PtxSpace *space, in
     bool small = *n * (int)ptx_type_size(*type) <= 16;
     *space = space_of(&w);
     if (*n > 1 && (!fits || !small || *space != PTX_GLOBAL)) return decode_unknown(d);
-    return atom_words_agree(d, &w, *op, *type) || decode_unknown(d);
+    if (!atom_words_agree(d, &w, *op, *type)) return decode_unknown(d);
+    return policy_agrees(d, &w, 2 + (in->opcode[0] == 'a') + (*op == ATOM_CAS));
 }
 
 /* A row for base + offset. */
@@ -650,7 +694,6 @@ static bool decode_atomic(Decoder *d) {
     int n = 1;
     if (!atom_mods(d, &op, &type, &space, &n)) return false;
     bool returns = in->opcode[0] == 'a';
-    if (in->n_args != 2 + returns + (op == ATOM_CAS)) return decode_unknown(d);
     char letter = atom_letter(type);
     AtomForm f = {.op = (uint8_t)op,
                   .type = (uint8_t)type,
@@ -663,6 +706,7 @@ static bool decode_atomic(Decoder *d) {
     if (op == ATOM_CAS) f.order |= ORDER_SWAP;
     d->cost[d->index] = space == PTX_SHARED ? COST_ATOMIC_SHARED : COST_ATOMIC;
     if (n > 1) return vector_atomic(d, f, n, returns);
+    if (type == PTX_B128) return decode_atomic_128(d, &f);
     uint32_t to = 0, base, b, c;
     bool wide;
     const PtxOperand *args = in->args + returns;

@@ -12,12 +12,17 @@
 static const struct {
     const char *opcodes;
     int arg;
-} whole[] = {{"popc clz bfind match", 0}, {"bmsk", 1}, {"shl shr bfe vote match szext bmsk", 2},
-             {"shf bfe bfi selp", 3},     {"bfi shfl", 4}, {"brx", 0}};
+} whole[] = {
+    {"popc clz bfind match", 0}, {"bmsk", 1},     {"shl shr bfe vote match szext bmsk redux", 2},
+    {"shf bfe bfi selp", 3},     {"bfi shfl", 4}, {"brx", 0}};
 
-/* Of these the result has the last type but one: the third of slct is alone in its last. */
+/* Of these the result has the last type but one. The third of slct is alone in its last; a sum of
+** halves and an f32 ends with the f32. */
 static bool is_of_two_types(const PtxInstr *in, int arg) {
     if (ptx_is(in, "slct")) return arg < 3;
+    if (ptx_is(in, "add sub fma"))
+        return ptx_has_mod(in, "f32") && ptx_has_mod(in, "f16 bf16") &&
+               (arg == 0 || arg == in->n_args - 1);
     return arg == 0 && ptx_is(in, "set cvt");
 }
 
@@ -77,14 +82,14 @@ static bool is_sink_allowed(const PtxInstr *in, int place) {
 
 /* The parts that a mov takes apart or puts together are bits of any type. */
 static bool is_parts(const PtxInstr *in) {
-    if (!ptx_is(in, "mov") || in->n_args != 2) return false;
+    if (!ptx_is(in, "mov") || in->n_args != 2 || ptx_has_mod(in, "v2 v4")) return false;
     return in->args[0].kind == PTX_OP_VECTOR || in->args[1].kind == PTX_OP_VECTOR;
 }
 
 static bool one_agrees(Decoder *d, const PtxOperand *op, int arg, bool is_dest, int place) {
     const PtxInstr *in = d->in;
     PtxType reg = op->kind == PTX_OP_REG ? d->func->regs[op->reg].type : PTX_NONE;
-    if (op->negated && (reg != PTX_PRED || is_dest))
+    if (op->negated && ((reg == PTX_PRED) == ptx_is(in, "vmad") || is_dest))
         return decode_fail(d, "'!' stands before something that is no predicate to be read");
     if (op->kind == PTX_OP_REG && !register_agrees(in, type_of(d, arg), reg))
         return decode_fail(d, "register %s does not have the instruction's type",
@@ -125,11 +130,12 @@ static bool arg_agrees(Decoder *d, int arg) {
 
 bool operands_agree(Decoder *d) {
     const PtxInstr *in = d->in;
-    if (ptx_is(in, "ld ldu st call tex tld4 txq suq")) return true;
+    int n = in->n_args - ptx_has_mod(in, "L2::cache_hint"); /* the policy is decode/memory.c's */
+    if (ptx_is(in, "ld ldu st call tex tld4 txq suq createpolicy")) return true;
     d->type = last_type(in, 0);
     if (is_parts(in) && !is_bits(d->type))
         return decode_fail(d, "only bits are taken apart and put together");
-    for (int k = 0; k < in->n_args; k++)
+    for (int k = 0; k < n; k++)
         if (!arg_agrees(d, k)) return false;
     return true;
 }

@@ -67,7 +67,7 @@ static bool may_wait(const PtxInstr *in) {
 /* A slot is shared by registers whose lines do not overlap. Lanes that wait on earlier lines still
 ** need what lies in it: so locals of a block leave a slot that others have, too, for its twin. */
 static void part_slots(PtxLiveness *l, const bool *is_local, int n_regs) {
-    for (int c = 0; c < 3; c++) {
+    for (int c = 0; c < 4; c++) {
         int n = l->slots[c];
         int *twin = gi_alloc((size_t)(n + 1) * sizeof *twin); /* 0: needs none, -1: none yet */
         for (int r = 0; r < n_regs; r++)

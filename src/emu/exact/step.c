@@ -535,6 +535,15 @@ static void slow_integers(Exact *x, const Warp *w, const Frame *f, const Ins *in
     if (!is_predicate(f, in->d)) integers(x, w, f, rows, 4, in->d);
 }
 
+/* Returns why what an instruction does to memory is not followed, or NULL. */
+static const char *foreign(const PtxInstr *p) {
+    if (ptx_is(p, "suld sust sured")) return "it uses a surface";
+    if (ptx_is(p, "cp")) return "it copies asynchronously";
+    if (ptx_is(p, "st")) return "it fills memory at once";
+    if (ptx_is(p, "discard")) return "it discards memory";
+    return ptx_is(p, "atom") ? "it swaps 16 bytes at once" : NULL;
+}
+
 static int step_slow(Machine *m, Warp *w, const Ins *in, const Frame *f) {
     Exact *x = m->launch->exact;
     int index = f->code->place[in - f->code->ins].index;
@@ -547,12 +556,12 @@ static int step_slow(Machine *m, Warp *w, const Ins *in, const Frame *f) {
         convert(x, w, f, in, p);
     } else if (p && ptx_is(p, "testp")) {
         test_class(x, w, f, in, p);
-    } else if (p && ptx_is(p, "atom red")) {
+    } else if (p && ptx_is(p, "atom red") && !ptx_has_mod(p, "b128")) {
         return exact_atomics(m, w, in);
     } else if (p && ptx_is(p, "call")) {
         exact_called(m, w, in);
-    } else if (p && ptx_is(p, "suld sust cp")) {
-        exact_fail(x, ptx_is(p, "cp") ? "it copies asynchronously" : "it uses a surface");
+    } else if (p && foreign(p)) {
+        exact_fail(x, foreign(p));
     } else {
         slow_integers(x, w, f, in, p, rows);
     }

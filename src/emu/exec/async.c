@@ -134,29 +134,31 @@ static bool do_wait(Machine *m, Warp *w, const Ins *in) {
 
 /* --- decoding --- */
 
-/* cp.async.ca|cg.shared{::cta}.global{.L2::…} [to], [from], bytes {, bytes of the source} */
+/* cp.async.ca|cg.shared{::cta}.global{.L2::cache_hint}{.L2::…} [to], [from], bytes {, bytes of the
+** source}{, policy} */
 static bool decode_copy(Decoder *d) {
     const PtxInstr *in = d->in;
     uint32_t to, from, counts;
     uint64_t bytes;
-    bool wide_to, wide_from, large = has_mod(d, "cg");
-    bool hint = mod_is(d, 4, "L2::64B L2::128B L2::256B");
-    if (!mod_is(d, 2, "shared shared::cta") || !mod_is(d, 3, "global") || in->n_mods != 4 + hint ||
-        in->n_args < 3 || in->n_args > 4)
+    bool wide_to, wide_from, large = has_mod(d, "cg"), policy = has_mod(d, "L2::cache_hint");
+    int hints = has_mod(d, "L2::64B L2::128B L2::256B") + policy, n_args = in->n_args - policy;
+    if (!mod_is(d, 2, "shared shared::cta") || !mod_is(d, 3, "global") || in->n_mods != 4 + hints ||
+        n_args < 3 || n_args > 4)
         return decode_unknown(d);
+    if (policy && !source(d, &in->args[n_args], 'q', 0, &to)) return false;
     if (!decode_address(d, USE_COPY_TO, &in->args[0], PTX_SHARED, 0, &to, &wide_to)) return false;
     if (!decode_address(d, USE_COPY_FROM, &in->args[1], PTX_GLOBAL, 1, &from, &wide_from))
         return false;
     if (!immediate(d, &in->args[2], 'w', &bytes)) return false;
     if (bytes != 16 && (large || (bytes != 4 && bytes != 8)))
         return decode_fail(d, "4, 8 or 16 bytes are copied, with .cg 16");
-    if (in->n_args == 4 && in->args[3].kind == PTX_OP_REG &&
+    if (n_args == 4 && in->args[3].kind == PTX_OP_REG &&
         d->func->regs[in->args[3].reg].type == PTX_PRED)
         return decode_unknown(d);
-    if (in->n_args == 4 && in->args[3].kind == PTX_OP_IMM && in->args[3].imm > bytes)
+    if (n_args == 4 && in->args[3].kind == PTX_OP_IMM && in->args[3].imm > bytes)
         return decode_fail(d, "more bytes of the source than are copied");
     counts = pool_row(d, POOL_B32, bytes);
-    if (in->n_args == 4 && !source(d, &in->args[3], 'w', 0, &counts)) return false;
+    if (n_args == 4 && !source(d, &in->args[3], 'w', 0, &counts)) return false;
     CopyForm f = {(uint8_t)bytes, wide_to};
     uint64_t imm = 0;
     memcpy(&imm, &f, sizeof f);

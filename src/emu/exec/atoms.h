@@ -88,6 +88,9 @@ static inline uint64_t atom_value(AtomOp op, PtxType type, uint64_t old, uint64_
     return atom_integer(op, ptx_type_size(type) == 8, type, old, b, c);
 }
 
+/* memory.c: what an atomic costs whose lanes went to these addresses. */
+void atom_cost(Machine *m, Warp *w, PtxSpace space, const uint64_t *at, uint32_t lanes);
+
 /* Lane by lane, each checked: the plain form of ROW_ATOMIC. */
 bool atom_by_lanes(Machine *m, Warp *w, const Ins *in);
 

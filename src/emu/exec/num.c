@@ -391,9 +391,9 @@ uint16_t num_f64_to_bf16(double x, NumRound r) {
     return to_16(x, format_bf16, 0x7fff, r);
 }
 
-uint32_t num_f32_to_tf32(float x) {
+uint32_t num_f32_to_tf32(float x, NumRound r) {
     if (!isfinite(x)) return num_f32_bits(x) & ~UINT32_C(0x1fff);
-    return (uint32_t)round_to(exact_of((double)x), format_tf32, NUM_RNA) << 13;
+    return (uint32_t)round_to(exact_of((double)x), format_tf32, r) << 13;
 }
 
 /* One operation on finite or special values, rounded once to nearest even; ftz: a tiny result is

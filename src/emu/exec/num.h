@@ -113,7 +113,7 @@ float num_f16_to_f32(uint16_t h);
 uint16_t num_f32_to_f16(float x, NumRound r), num_f64_to_f16(double x, NumRound r);
 float num_bf16_to_f32(uint16_t h);
 uint16_t num_f32_to_bf16(float x, NumRound r), num_f64_to_bf16(double x, NumRound r);
-uint32_t num_f32_to_tf32(float x); /* a NaN loses its low bits, may become an infinity */
+uint32_t num_f32_to_tf32(float x, NumRound r); /* a NaN loses its low bits, may become infinite */
 /* fma etc. for f16 and bf16: computed exactly and rounded once to nearest even. op: '+' '-' '*' 'f'
 ** (fma; the others ignore c); sat clamps to [+0, 1] (NaN: +0), relu to >= +0 (NaN stays). */
 uint16_t num_f16_op(char op, uint16_t a, uint16_t b, uint16_t c, bool sat, bool relu, bool ftz);
@@ -159,7 +159,6 @@ int32_t num_dp2a(uint32_t a, bool a_signed, uint32_t b, bool b_signed, int32_t c
 uint64_t num_sad(uint64_t a, uint64_t b, uint64_t c, int bits, bool is_signed);
 uint64_t num_mul_hi_u64(uint64_t a, uint64_t b);
 int64_t num_mul_hi_s64(int64_t a, int64_t b);
-/* vabsdiff2 (lane_bits 16), vabsdiff4 (8): lane differences, or with add their sum plus c. */
-uint32_t num_vabsdiff(uint32_t a, uint32_t b, uint32_t c, int lane_bits, bool is_signed, bool add);
+uint32_t num_vabsdiff4(uint32_t a, uint32_t b); /* of four bytes without a sign each */
 
 #endif

@@ -159,24 +159,11 @@ int64_t num_mul_hi_s64(int64_t a, int64_t b) {
     return (int64_t)((__int128)a * b >> 64);
 }
 
-/* Of four bytes without a sign, which is what kernels ask for. */
-static uint32_t vabsdiff_bytes(uint32_t a, uint32_t b) {
+uint32_t num_vabsdiff4(uint32_t a, uint32_t b) {
     uint32_t lanes = 0;
     for (int at = 0; at < 32; at += 8) {
         const int32_t d = (int32_t)(a >> at & 0xff) - (int32_t)(b >> at & 0xff);
         lanes |= (uint32_t)(d < 0 ? -d : d) << at;
     }
     return lanes;
-}
-
-uint32_t num_vabsdiff(uint32_t a, uint32_t b, uint32_t c, int lane_bits, bool is_signed, bool add) {
-    if (lane_bits == 8 && !is_signed && !add) return vabsdiff_bytes(a, b);
-    uint32_t lanes = 0, sum = c;
-    for (int i = 0; i < 32 / lane_bits; i++) {
-        int32_t x = lane(a, i, lane_bits, is_signed), y = lane(b, i, lane_bits, is_signed);
-        uint32_t difference = (uint32_t)(x > y ? x - y : y - x);
-        sum += difference;
-        lanes |= difference << i * lane_bits;
-    }
-    return add ? sum : lanes;
 }

@@ -35,12 +35,13 @@ typedef enum EmuRow {
 /* In Ins.imm of ADD_H … MAX_B; the letter of SIGN's operation, 'n' or 'a', from bit 8 on. */
 enum { HALF_BRAIN = 1, HALF_SAT = 2, HALF_RELU = 4, HALF_FTZ = 8, HALF_TWO = 16, HALF_NAN = 32 };
 enum { HALF_WORST = 64, HALF_AWAY = 128 }; /* of ex2 and tanh */
+enum { HALF_XORSIGN = 1 << 16 };           /* of min and max, which then have no row */
 
 /* What a conversion does: Ins.imm of slow_convert, CVT_INT, CVT_H_INT. */
 typedef struct Convert {
     uint8_t to, from; /* PtxType; TO_TF32 */
     uint8_t round;    /* NumRound */
-    uint8_t integral : 1, ftz : 1, sat : 1, relu : 1, wide_from : 1, rounded : 1;
+    uint8_t integral : 1, ftz : 1, sat : 1, relu : 1, satfinite : 1, wide_from : 1, rounded : 1;
     uint8_t to_bits; /* of the destination register */
 } Convert;
 

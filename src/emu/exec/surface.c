@@ -5,6 +5,7 @@
 ** .zero that zeros are read and nothing is written. Races are not looked for.
 */
 #include "emu/decode/decode.h"
+#include "emu/exec/atoms.h"
 #include "emu/exec/tex.h"
 #include "emu/view.h"
 
@@ -88,6 +89,17 @@ static void move(const Warp *w, const TexForm *f, int lane, uint8_t *p) {
     }
 }
 
+/* sured: the word in memory becomes what the operation makes of it and the register. */
+static void reduce(const Warp *w, const TexForm *f, int lane, uint8_t *p) {
+    const uint8_t *row = row_at(w, f->reg[0]);
+    uint64_t old = 0, b = f->size == 8 ? ((const U64 *)(const void *)row)[lane]
+                                       : ((const U32 *)(const void *)row)[lane];
+    if (p == NULL) return;
+    memcpy(&old, p, f->size);
+    old = atom_value((AtomOp)(f->reduce - 1), (PtxType)f->type, old, b, 0, false);
+    memcpy(p, &old, f->size);
+}
+
 static const TexSlot *surface_slot(Machine *m, Warp *w, const Ins *in, const TexForm *f, int lane,
                                    uint64_t handle) {
     const TexSlot *slot = slot_of(m->emu, handle);
@@ -117,7 +129,9 @@ static bool do_surface(Machine *m, Warp *w, const Ins *in) {
         const TexSlot *slot = surface_slot(m, w, in, f, i, handle[i]);
         int64_t offset = slot ? place(m, w, in, f, i, &slot->t) : -2;
         if (offset == -2) return false;
-        move(w, f, i, offset < 0 ? NULL : (uint8_t *)(uintptr_t)slot->t.data + offset);
+        uint8_t *p = offset < 0 ? NULL : (uint8_t *)(uintptr_t)slot->t.data + offset;
+        if (f->reduce) reduce(w, f, i, p);
+        else move(w, f, i, p);
         if (offset < 0) continue;
         at[i] = ((uint64_t)slot->alloc << ID_SHIFT) + (uint64_t)offset;
         seen |= 1u << i;
@@ -151,25 +165,51 @@ static bool surface_registers(Decoder *d, TexForm *f, const PtxOperand *op) {
     return true;
 }
 
-/* suld.b.GEOMETRY{.v2,.v4}.TYPE.CLAMP d, [handle, {coordinates}]; sust the other way round. */
+/* The operation of sured, which has types of its own. */
+static bool surface_reduction(const char *mod, TexForm *f) {
+    static const struct {
+        const char *name;
+        AtomOp op;
+    } ops[] = {{"add", ATOM_ADD},
+               {"min", ATOM_MIN},
+               {"max", ATOM_MAX},
+               {"and", ATOM_AND},
+               {"or", ATOM_OR}};
+    for (size_t k = 0; k < sizeof ops / sizeof *ops; k++)
+        if (strcmp(ops[k].name, mod) == 0) f->reduce = (uint8_t)(ops[k].op + 1);
+    return f->reduce != 0;
+}
+
+static bool surface_type_fits(const TexForm *f, PtxType type) {
+    int op = f->reduce - 1;
+    if (f->reduce == 0) return type >= PTX_B8 && type <= PTX_B64;
+    if (op >= ATOM_AND) return type == PTX_B32;
+    return type == PTX_U32 || type == PTX_S32 || type == PTX_U64 ||
+           (type == PTX_S64 && op != ATOM_ADD);
+}
+
+/* suld.b.GEOMETRY{.v2,.v4}.TYPE.CLAMP d, [handle, {coordinates}]; sust the other way round;
+** sured.b.OP.GEOMETRY.TYPE.CLAMP as sust. */
 bool decode_surface(Decoder *d) {
     const PtxInstr *in = d->in;
-    bool store = ptx_is(in, "sust");
+    bool store = ptx_is(in, "sust sured");
     TexForm f = {.is_int = true, .is_store = store, .count = 1};
     int k = 1;
     PtxType type;
     if (!mod_is(d, 0, "b") || in->n_args != 2) return decode_unknown(d);
+    if (ptx_is(in, "sured") && !surface_reduction(mod_at(d, k++), &f)) return decode_unknown(d);
     const char *geometry = mod_at(d, k++);
-    f.layered = geometry[0] == 'a';
+    f.layered = geometry[0] == 'a' && !f.reduce;
     f.dims = (uint8_t)(geometry[f.layered] - '0');
     if (strcmp(geometry + f.layered + 1, "d") != 0 || f.dims < 1 || f.dims > 3 - f.layered)
         return decode_unknown(d);
     if (mod_is(d, k, "v2")) f.count = 2, k++;
     else if (mod_is(d, k, "v4")) f.count = 4, k++;
-    if (!ptx_type_parse(mod_at(d, k++), &type) || type < PTX_B8 || type > PTX_B64 ||
+    if (!ptx_type_parse(mod_at(d, k++), &type) || !surface_type_fits(&f, type) ||
         !surface_clamp(mod_at(d, k++), &f) || in->n_mods != k)
         return decode_unknown(d);
     f.size = (uint8_t)ptx_type_size(type);
+    f.type = (uint8_t)type;
     const PtxOperand *at = &in->args[store ? 0 : 1];
     if (at->kind != PTX_OP_TEX || at->n_elems != 2 || f.size * f.count > 16)
         return decode_unknown(d);

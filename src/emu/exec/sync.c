@@ -7,6 +7,7 @@
 */
 #include "emu/core.h"
 #include "emu/exec/lanes.h"
+#include "emu/exec/num.h"
 #include "emu/exec/rows.h"
 #include "emu/check/undefined.h"
 #include "emu/exact/exact.h"
@@ -155,7 +156,16 @@ static void take_match(Machine *m, Warp *w, const Ins *in, const SyncForm *f, co
     if (f->mode == MATCH_ALL) pred_set(w, f->p, agree, w->active);
 }
 
+/* Of one lane alone it is the same operation, of it and itself. */
+static uint32_t redux_float(int mode, uint32_t x, uint32_t y) {
+    uint32_t mask = mode & REDUX_ABS ? 0x7fffffff : FULL_MASK;
+    float a = num_f32_from_bits(x & mask), b = num_f32_from_bits(y & mask);
+    bool nan = mode & REDUX_NAN, is_min = (mode & 7) == REDUX_MIN;
+    return num_f32_bits(is_min ? num_min_f32(a, b, nan) : num_max_f32(a, b, nan));
+}
+
 static uint32_t redux(int mode, uint32_t x, uint32_t y) {
+    if (mode & REDUX_FLOAT) return redux_float(mode, x, y);
     bool less = mode & REDUX_SIGNED ? (int32_t)y < (int32_t)x : y < x;
     switch (mode & ~REDUX_SIGNED) {
     case REDUX_ADD: return x + y;
@@ -172,6 +182,7 @@ static void take_redux(Machine *m, Warp *w, const Ins *in, const SyncForm *f, co
     FOR_ACTIVE(w, i) {
         uint32_t here = mask_of(w, f, i) & meet->lanes;
         uint32_t sum = (uint32_t)meet->value[__builtin_ctz(here)];
+        if (f->mode & REDUX_FLOAT) sum = redux_float(f->mode, sum, sum);
         for (here &= here - 1; here; here &= here - 1)
             sum = redux(f->mode, sum, (uint32_t)meet->value[__builtin_ctz(here)]);
         LANE(U32, w, f->d, i) = sum;

@@ -114,7 +114,8 @@ bool tex_handle(Decoder *d, HandleUse use, const PtxOperand *handle, TexForm *f)
     f->bound = bounds[use];
     if (handle->kind != PTX_OP_REG)
         return decode_fail(d, "texture and surface references are not supported; use objects");
-    if (d->in->args[!ptx_is(d->in, "sust")].offset) return decode_fail(d, "a handle has no offset");
+    if (d->in->args[!ptx_is(d->in, "sust sured")].offset)
+        return decode_fail(d, "a handle has no offset");
     return source(d, handle, 'q', 0, &f->handle);
 }
 
@@ -226,4 +227,5 @@ const Form forms_texture[] = {CUSTOM("tex", decode_tex, TEX),
                               CUSTOM("suq", decode_query, ALU),
                               CUSTOM("suld", decode_surface, TEX),
                               CUSTOM("sust", decode_surface, TEX),
+                              CUSTOM("sured", decode_surface, TEX),
                               FORMS_END};

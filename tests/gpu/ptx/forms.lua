@@ -26,17 +26,23 @@ local PLAIN = {
     bfind.{u32,s32} bfind.shiftamt.{u32,s32} ]],
   ["w:ww"] = [[ {add,sub}.{s32,u32} {add,sub}.sat.s32 mul.{lo,hi}.{s32,u32}
     mul24.{lo,hi}.{s32,u32} {min,max}.{s32,u32} {min,max}.s32.relu {and,or,xor}.b32
-    set.{eq,ne,lt,le,gt,ge}.u32.{s32,u32} ]],
+    set.{eq,ne,lt,le,gt,ge}.u32.{s32,u32} vset.{s32.s32,u32.s32}.{eq,lt,ge}
+    v{add,sub,absdiff,min,max}.{s32.u32.s32,u32.s32.s32,u32.u32.u32}{~,.sat} ]],
   ["w:hh"] = "mul.wide.{s16,u16}",
   ["w:hhw"] = "mad.wide.{s16,u16}",
   ["w:www"] = [[ mad.{lo,hi}.{s32,u32} mad.hi.sat.s32 mad24.{lo,hi}.{s32,u32} mad24.hi.sat.s32
+    v{add,sub,max}.{s32.s32.s32,u32.s32.u32}{~,.sat}.{add,min,max} vset.s32.u32.lt.{add,min}
+    vmad.{s32.s32.s32,s32.u32.u32,u32.s32.u32}{~,.sat,.po}{~,.shr7,.shr15}
     sad.{s32,u32} prmt.b32 prmt.b32.{f4e,b4e,rc8,ecl,ecr,rc16} slct.{u32,s32,b32}.s32 ]],
   ["w:bbw"] = [[ dp4a.{u32,s32}.{u32,s32}
-    vabsdiff4.{u32.u32.u32,s32.s32.s32,u32.s32.s32}{~,.add} ]],
+    v{absdiff,add,sub,avrg,min,max}4.{u32.u32.u32,s32.s32.s32,u32.s32.s32}{~,.sat,.add}
+    vset4.{s32.s32,u32.s32}.{ne,lt}{~,.add} ]],
   ["w:vbw"] = "dp2a.{lo,hi}.{u32,s32}.{u32,s32}",
-  ["w:vvw"] = "vabsdiff2.{u32.u32.u32,s32.s32.s32,u32.s32.s32}{~,.add}",
+  ["w:vvw"] = [[ v{absdiff,add,sub,avrg,min,max}2.{u32.u32.u32,s32.s32.s32,u32.s32.s32}{~,.sat,.add}
+    vset2.{s32.s32,u32.s32}.{ne,lt}{~,.add} ]],
   ["w:wwf"] = "slct.{u32,b32}.f32",
-  ["w:ws"] = "shl.b32 shr.{u32,s32,b32}",
+  ["w:ws"] = [[ shl.b32 shr.{u32,s32,b32}
+    v{shl,shr}.{s32.s32.u32,u32.s32.u32,s32.u32.u32}{~,.sat}.{clamp,wrap} ]],
   ["w:ss"] = "bmsk.{clamp,wrap}.b32 szext.{clamp,wrap}.{u32,s32}",
   ["w:wws"] = "shf.{l,r}.{wrap,clamp}.b32",
   ["w:wss"] = "bfe.{u32,s32}",
@@ -76,7 +82,7 @@ local PLAIN = {
   ["F:ww"] = "set.{lt,ge}.f32.s32",
   ["p:f"] = "testp.{finite,infinite,number,notanumber,normal,subnormal}.f32",
   ["p:ff"] = [[ setp.{eq,ne,lt,le,gt,ge,equ,neu,ltu,leu,gtu,geu,num,nan}{~,.ftz}.f32 ]],
-  ["w:f"] = "mov.b32 cvt.rna.tf32.f32",
+  ["w:f"] = "mov.b32 cvt.rna{~,.satfinite}.tf32.f32 cvt.{rn,rz}{~,.relu}.tf32.f32",
   ["l:d"] = "mov.b64",
   ["D:d"] = "abs.f64 neg.f64 mov.f64",
   ["D:dd"] = "copysign.f64",
@@ -89,16 +95,20 @@ local PLAIN = {
   ["d:ddd"] = "fma.{rn,rz,rm,rp}.f64 mad.{rn,rz,rm,rp}.f64",
 
   ["H:H"] = "{neg,abs}{~,.ftz}.f16",
-  ["H:HH"] = "{add,sub,mul}{~,.rn}{~,.ftz}{~,.sat}.f16 {min,max}{~,.ftz}{~,.NaN}.f16",
+  ["H:HH"] = "{add,sub,mul}{~,.rn}{~,.ftz}{~,.sat}.f16 {min,max}{~,.ftz}{~,.NaN}.f16"
+    .. " {min,max}{~,.ftz}{~,.NaN}.xorsign.abs.f16",
   ["H:HHH"] = "fma.rn{~,.ftz}{~,.sat,.relu}.f16",
   ["X:X"] = "{neg,abs}{~,.ftz}.f16x2",
-  ["X:XX"] = "{add,sub,mul}{~,.rn}{~,.ftz}{~,.sat}.f16x2 {min,max}{~,.ftz}{~,.NaN}.f16x2",
+  ["X:XX"] = "{add,sub,mul}{~,.rn}{~,.ftz}{~,.sat}.f16x2 {min,max}{~,.ftz}{~,.NaN}.f16x2"
+    .. " {min,max}{~,.ftz}{~,.NaN}.xorsign.abs.f16x2",
   ["X:XXX"] = "fma.rn{~,.ftz}{~,.sat,.relu}.f16x2",
   ["B:B"] = "{neg,abs}.bf16",
-  ["B:BB"] = "{add,sub,mul}{~,.rn}.bf16 {min,max}{~,.NaN}.bf16",
+  ["B:BB"] = "{add,sub,mul}{~,.rn}.bf16 {min,max}{~,.NaN}.bf16"
+    .. " {min,max}{~,.NaN}.xorsign.abs.bf16",
   ["B:BBB"] = "fma.rn{~,.relu}.bf16",
   ["Y:Y"] = "{neg,abs}.bf16x2",
-  ["Y:YY"] = "{add,sub,mul}{~,.rn}.bf16x2 {min,max}{~,.NaN}.bf16x2",
+  ["Y:YY"] = "{add,sub,mul}{~,.rn}.bf16x2 {min,max}{~,.NaN}.bf16x2"
+    .. " {min,max}{~,.NaN}.xorsign.abs.bf16x2",
   ["Y:YYY"] = "fma.rn{~,.relu}.bf16x2",
   ["p:HH"] = "setp.{eq,ne,lt,le,gt,ge,equ,neu,ltu,leu,gtu,geu,num,nan}.f16",
   ["p:BB"] = "setp.{eq,lt,geu,neu,nan}.bf16",
@@ -108,9 +118,12 @@ local PLAIN = {
   ["f:d"] = "cvt.{rn,rz,rm,rp}{~,.ftz}.f32.f64 cvt.rn.sat.f32.f64",
   ["d:f"] = "cvt.f64.f32 cvt.ftz.f64.f32",
   ["f:H"] = "cvt.f32.f16", ["f:B"] = "cvt.f32.bf16", ["d:H"] = "cvt.f64.f16",
-  ["H:f"] = "cvt.{rn,rz}.f16.f32 cvt.rn.{sat,relu,ftz}.f16.f32", ["H:d"] = "cvt.{rn,rz}.f16.f64",
-  ["B:f"] = "cvt.{rn,rz}.bf16.f32 cvt.rn.relu.bf16.f32",
-  ["X:ff"] = "cvt.{rn,rz}{~,.relu}.f16x2.f32", ["Y:ff"] = "cvt.{rn,rz}{~,.relu}.bf16x2.f32",
+  ["H:f"] = "cvt.{rn,rz}.f16.f32 cvt.rn.{sat,relu,ftz}.f16.f32 "
+    .. "cvt.{rn,rz}{~,.relu}.satfinite.f16.f32", ["H:d"] = "cvt.{rn,rz}.f16.f64",
+  ["B:f"] = "cvt.{rn,rz}.bf16.f32 cvt.rn.relu.bf16.f32 "
+    .. "cvt.{rn,rz}{~,.relu}.satfinite.bf16.f32",
+  ["X:ff"] = "cvt.{rn,rz}{~,.relu}{~,.satfinite}.f16x2.f32",
+  ["Y:ff"] = "cvt.{rn,rz}{~,.relu}{~,.satfinite}.bf16x2.f32",
 }
 
 local ROUNDED = {
