@@ -639,10 +639,10 @@ static void test_refusals(void) {
            (const char *[3]){"mbarriers and bulk copies are not supported"});
     refuse("a cluster's barrier", LOC "barrier.cluster.arrive;" HERE,
            (const char *[3]){"thread-block clusters are not supported"});
-    refuse("a cluster's place", LOC "mov.u32 %a1, %cluster_ctarank;" HERE,
-           (const char *[3]){"thread-block clusters are not supported: special register"});
-    refuse("an unknown special register", LOC "mov.u32 %a1, %pm0;" HERE,
-           (const char *[3]){"special register %pm0"});
+    refuse("tensor memory", LOC "tcgen05.fence::before_thread_sync;" HERE,
+           (const char *[3]){"tensor memory (tcgen05) is not supported"});
+    refuse("a special register that is none", LOC "mov.u32 %a1, %envreg32;" HERE,
+           (const char *[3]){"there are %envreg0 to %envreg31"});
 }
 
 int main(int argc, char **argv) {
