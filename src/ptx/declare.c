@@ -70,7 +70,7 @@ static PtxVar qualifiers(Parser *P, PtxSpace space, PtxLinkage linkage) {
     return v;
 }
 
-int ptxp_register(Parser *P, Name *name, PtxType type) {
+static int scalar_register(Parser *P, Name *name, PtxType type) {
     if (P->n_regs == PTXP_MAX_REGS)
         ptxp_fail(P, P->line, "a function has more than %d registers", PTXP_MAX_REGS);
     Binding *b = ptxp_declare(P, name, BIND_REG);
@@ -81,21 +81,25 @@ int ptxp_register(Parser *P, Name *name, PtxType type) {
 }
 
 /* .v4 v: registers v$x, v$y, v$z, v$w, and v for all of them. */
-static void vector_register(Parser *P, Name *name, PtxType type, int n) {
+static int vector_register(Parser *P, Name *name, PtxType type, int n) {
     int first = P->n_regs;
     for (int i = 0; i < n; i++) {
         gi_buf_clear(&P->scratch);
         gi_buf_addf(&P->scratch, "%s$%c", name->text, "xyzw"[i]);
-        ptxp_register(P, ptxp_intern(P, P->scratch.data, P->scratch.len), type);
+        scalar_register(P, ptxp_intern(P, P->scratch.data, P->scratch.len), type);
     }
     Binding *b = ptxp_declare(P, name, BIND_REG);
     b->index = first;
     b->n = n;
+    return first;
+}
+
+int ptxp_register(Parser *P, Name *name, PtxType type, int n) {
+    return n > 1 ? vector_register(P, name, type, n) : scalar_register(P, name, type);
 }
 
 static void one_register(Parser *P, Name *name, const PtxVar *shape) {
-    if (shape->vec > 1) vector_register(P, name, shape->type, shape->vec);
-    else ptxp_register(P, name, shape->type);
+    ptxp_register(P, name, shape->type, shape->vec);
 }
 
 /* %r<7> declares %r0 … %r6. */
@@ -203,9 +207,9 @@ void ptxp_declaration(Parser *P, PtxSpace space, PtxLinkage linkage) {
 }
 
 /* In a register: its variable has another name, as the register has its own. */
-static Name *reg_param(Parser *P, Name *name, PtxType type, bool is_ret) {
+static Name *reg_param(Parser *P, Name *name, const PtxVar *v, bool is_ret) {
     gi_grow(P->reg_params, P->n_reg_params, P->cap_reg_params);
-    P->reg_params[P->n_reg_params++] = (RegParam){name, type, is_ret, P->n_params, 0};
+    P->reg_params[P->n_reg_params++] = (RegParam){name, v->type, v->vec, is_ret, P->n_params, 0};
     gi_buf_clear(&P->scratch);
     gi_buf_addf(&P->scratch, "%s$param", name->text);
     return ptxp_intern(P, P->scratch.data, P->scratch.len);
@@ -219,11 +223,12 @@ static void one_param(Parser *P, bool bind, bool is_ret) {
     PtxVar v = qualifiers(P, PTX_PARAM, PTX_PRIVATE);
     v.line = P->line;
     Name *name = ptxp_ident(P, "a parameter's name");
-    if (space == PTX_REG && bind) name = reg_param(P, name, v.type, is_ret);
+    if (space == PTX_REG && bind) name = reg_param(P, name, &v, is_ret);
     v.name = bind ? ptxp_declare(P, name, BIND_VAR)->text : name->text;
     int64_t dims[PTXP_MAX_DIMS];
     int n_dims = dimensions(P, dims);
     v.size = size_of(P, &v, dims, n_dims);
+    if (space == PTX_REG && v.vec > 1) v.type = PTX_B8, v.vec = 1; /* as many bytes */
     gi_grow(P->params, P->n_params, P->cap_params);
     P->params[P->n_params++] = v;
 }

@@ -8,6 +8,7 @@
 **                                              call (call$1), f, (call$0);
 **                                              ld.param.b32 %r1, [call$1];
 **
+** A vector register is an array of bytes there, loaded and stored at once.
 ** So nobody after the parser needs to know that there are two kinds.
 */
 #include "ptx/parser.h"
@@ -39,19 +40,35 @@ static PtxOperand address_of_var(Parser *P, const PtxVar *v) {
     return at;
 }
 
-/* ld.param or st.param, where and when `like` runs. */
+static PtxOperand register_operand(int reg) {
+    return (PtxOperand){.kind = PTX_OP_REG, .reg = reg, .func = -1};
+}
+
+/* A register, or the n that a vector is. */
+static PtxOperand registers_operand(Parser *P, int first, int n) {
+    if (n <= 1) return register_operand(first);
+    PtxOperand all = {.kind = PTX_OP_VECTOR, .reg = -1, .func = -1, .n_elems = n};
+    all.elems = ptxp_take(P->arena, (size_t)n * sizeof *all.elems);
+    for (int i = 0; i < n; i++) all.elems[i] = register_operand(first + i);
+    return all;
+}
+
+/* ld.param or st.param of registers, where and when `like` runs. */
 static void move(Parser *P, const PtxInstr *like, bool store, const PtxVar *v, PtxOperand value) {
+    bool is_vector = value.kind == PTX_OP_VECTOR;
+    PtxType type = is_vector ? P->regs[value.elems[0].reg].type : v->type;
     PtxInstr in = {.opcode = word(P, store ? "st" : "ld"),
                    .guard = like ? like->guard : -1,
                    .guard_negated = like && like->guard_negated,
                    .target = -1,
-                   .n_mods = 2,
+                   .n_mods = 2 + is_vector,
                    .n_args = 2,
                    .line = like ? like->line : P->line,
                    .src_line = P->src_line};
-    in.mods = ptxp_take(P->arena, 2 * sizeof *in.mods);
+    in.mods = ptxp_take(P->arena, 3 * sizeof *in.mods);
     in.mods[0] = word(P, "param");
-    in.mods[1] = word(P, ptx_type_name(bits_of(P, v->type)));
+    if (is_vector) in.mods[1] = word(P, value.n_elems == 2 ? "v2" : "v4");
+    in.mods[in.n_mods - 1] = word(P, ptx_type_name(bits_of(P, type)));
     in.args = ptxp_take(P->arena, 2 * sizeof *in.args);
     in.args[store ? 0 : 1] = address_of_var(P, v);
     in.args[store ? 1 : 0] = value;
@@ -59,24 +76,22 @@ static void move(Parser *P, const PtxInstr *like, bool store, const PtxVar *v, P
     P->code[P->n_code++] = in;
 }
 
-static PtxOperand register_operand(int reg) {
-    return (PtxOperand){.kind = PTX_OP_REG, .reg = reg, .func = -1};
-}
-
 /* --- the function's own --- */
 
 void ptxp_begin_reg_params(Parser *P) {
     for (int i = 0; i < P->n_reg_params; i++) {
         RegParam *p = &P->reg_params[i];
-        p->reg = ptxp_register(P, p->name, p->type);
-        if (!p->is_ret) move(P, NULL, false, &P->now->params[p->index], register_operand(p->reg));
+        p->reg = ptxp_register(P, p->name, p->type, p->n);
+        if (!p->is_ret)
+            move(P, NULL, false, &P->now->params[p->index], registers_operand(P, p->reg, p->n));
     }
 }
 
 static void store_returns(Parser *P, const PtxInstr *ret) {
     for (int i = 0; i < P->n_reg_params; i++) {
         const RegParam *p = &P->reg_params[i];
-        if (p->is_ret) move(P, ret, true, &P->now->rets[p->index], register_operand(p->reg));
+        if (p->is_ret)
+            move(P, ret, true, &P->now->rets[p->index], registers_operand(P, p->reg, p->n));
     }
 }
 
@@ -103,16 +118,17 @@ static const PtxVar *formal(const Parser *P, const PtxInstr *in, bool ret, int i
     return NULL;
 }
 
-static PtxVar *new_param(Parser *P, PtxType type) {
+/* A vector's is an array of bytes. */
+static PtxVar *new_param(Parser *P, PtxType type, int n) {
     PtxVar *v = ptxp_take(P->arena, sizeof *v);
     gi_buf_clear(&P->scratch);
     gi_buf_addf(&P->scratch, "call$%d", P->n_locals);
     *v = (PtxVar){.name = ptxp_intern(P, P->scratch.data, P->scratch.len)->text,
                   .space = PTX_PARAM,
-                  .type = type,
+                  .type = n > 1 ? PTX_B8 : type,
                   .vec = 1,
-                  .align = (int)ptx_type_size(type),
-                  .size = ptx_type_size(type),
+                  .align = (int)ptx_type_size(type) * n,
+                  .size = ptx_type_size(type) * (size_t)n,
                   .line = P->line};
     gi_grow(P->locals, P->n_locals, P->cap_locals);
     P->locals[P->n_locals++] = v;
@@ -122,6 +138,7 @@ static PtxVar *new_param(Parser *P, PtxType type) {
 /* The type in which a call's operand goes: the formal's, else the register's own. */
 static PtxType type_of(Parser *P, const PtxInstr *in, const PtxOperand *op, bool ret, int index) {
     const PtxVar *f = formal(P, in, ret, index);
+    if (op->kind == PTX_OP_VECTOR) return bits_of(P, P->regs[op->elems[0].reg].type);
     if (f) return bits_of(P, f->type);
     if (op->kind == PTX_OP_REG) return bits_of(P, P->regs[op->reg].type);
     ptxp_fail(P, in->line, "the type of operand %d of a call is not known", index + 1);
@@ -130,6 +147,20 @@ static PtxType type_of(Parser *P, const PtxInstr *in, const PtxOperand *op, bool
 /* The list of arguments is behind the function, that of returns before it. */
 static bool is_list_of_returns(const PtxInstr *in, int arg) {
     return arg == 0 && in->args[arg].kind == PTX_OP_LIST;
+}
+
+/* Registers alone, two or four. */
+static bool is_vector(const PtxOperand *op) {
+    bool fits = op->kind == PTX_OP_VECTOR && (op->n_elems == 2 || op->n_elems == 4);
+    for (int i = 0; fits && i < op->n_elems; i++) fits = op->elems[i].kind == PTX_OP_REG;
+    return fits;
+}
+
+/* Keeps in a return the registers that get it behind the call. */
+static void keep(PtxOperand *op, const PtxOperand *value) {
+    if (value->kind == PTX_OP_SINK) return;
+    op->reg = value->kind == PTX_OP_REG ? value->reg : value->elems[0].reg;
+    if (value->kind == PTX_OP_VECTOR) op->elems = value->elems, op->n_elems = value->n_elems;
 }
 
 void ptxp_before(Parser *P, PtxInstr *in) {
@@ -144,12 +175,13 @@ void ptxp_before(Parser *P, PtxInstr *in) {
         for (int i = 0; list->kind == PTX_OP_LIST && i < list->n_elems; i++) {
             PtxOperand *op = &list->elems[i], value = *op;
             PtxOperandKind other = rets ? PTX_OP_SINK : PTX_OP_IMM;
-            bool may_move = op->kind == PTX_OP_REG || op->kind == other;
+            bool may_move = op->kind == PTX_OP_REG || op->kind == other || is_vector(op);
             if (is_param(op) || !may_move) continue; /* who decodes it says what is wrong */
-            PtxVar *v = new_param(P, type_of(P, in, op, rets, i));
+            int n = op->kind == PTX_OP_VECTOR ? op->n_elems : 1;
+            PtxVar *v = new_param(P, type_of(P, in, op, rets, i), n);
             *op = operand_of_var(v);
             if (!rets) move(P, &always, true, v, value);
-            else if (value.kind == PTX_OP_REG) op->reg = value.reg; /* until behind the call */
+            else keep(op, &value);
         }
     }
 }
@@ -157,9 +189,12 @@ void ptxp_before(Parser *P, PtxInstr *in) {
 void ptxp_behind(Parser *P, const PtxInstr *in) {
     if (!ptx_is(in, "call") || in->n_args == 0 || !is_list_of_returns(in, 0)) return;
     for (int i = 0; i < in->args[0].n_elems; i++) {
-        PtxOperand *op = &in->args[0].elems[i];
-        int reg = op->reg;
-        op->reg = -1;
-        if (reg >= 0) move(P, in, false, op->var, register_operand(reg));
+        PtxOperand *op = &in->args[0].elems[i], to = register_operand(op->reg);
+        if (op->reg < 0) continue;
+        if (op->n_elems)
+            to = (PtxOperand){PTX_OP_VECTOR, .reg = -1, .func = -1, .elems = op->elems,
+                              .n_elems = op->n_elems};
+        op->reg = -1, op->n_elems = 0, op->elems = NULL;
+        move(P, in, false, op->var, to);
     }
 }

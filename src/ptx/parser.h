@@ -83,6 +83,7 @@ typedef struct Targets {         /* name: .branchtargets labels; */
 typedef struct RegParam {
     Name *name;
     PtxType type;
+    int n; /* of a vector: its elements, 2 or 4 */
     bool is_ret;
     int index; /* among the function's parameters, or returns */
     int reg;   /* once the body declares it */
@@ -188,7 +189,8 @@ void ptxp_before(Parser *P, PtxInstr *in);
 void ptxp_behind(Parser *P, const PtxInstr *in);
 void ptxp_end_reg_params(Parser *P);
 
-int ptxp_register(Parser *P, Name *name, PtxType type); /* declares it; declare.c */
+/* declare.c: declares a register, or a vector of n; the index of the first. */
+int ptxp_register(Parser *P, Name *name, PtxType type, int n);
 
 /* link.c: whoever means an alias means its function. */
 void ptxp_resolve_aliases(PtxModule *m);

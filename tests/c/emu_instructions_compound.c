@@ -290,6 +290,13 @@ static void test_moves(void) {
               "mad.lo.u32 %r, %a1, 10, %a0; mad.lo.u32 %r, %a2, 100, %r;\n"
               "mad.lo.u32 %r, %a3, 1000, %r;",
               rotated);
+    test_body("a vector register is an argument",
+              ".func (.reg .v4 .b32 r) turn (.reg .v4 .b32 a) {\n"
+              "mov.v4.b32 r, {a.w, a.x, a.y, a.z}; ret; }",
+              ".reg .v4 .b32 %v, %w; add.u32 %v.x, %x, 0; add.u32 %v.y, %x, 1;\n"
+              "add.u32 %v.z, %x, 2; add.u32 %v.w, %x, 3; call (%w), turn, (%v);\n"
+              "mad.lo.u32 %r, %w.y, 10, %w.x; mad.lo.u32 %r, %w.z, 100, %r;\n"
+              "mad.lo.u32 %r, %w.w, 1000, %r;", rotated);
     test_body("mov.v4 of %tid and %nctaid", NULL,
               "mov.v4.u32 {%a0, %a1, %a2, %a3}, %tid; mov.v4.u32 {%a4, %a5, %a6, %a7}, %ntid;\n"
               "mad.lo.u32 %r, %a4, 1000, %a0; add.u32 %r, %r, %a1; add.u32 %r, %r, %a3;",

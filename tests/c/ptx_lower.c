@@ -36,6 +36,30 @@ static void stays(const PtxModule *m, const char *what) {
     gi_buf_free(&second);
 }
 
+/* A vector goes through as many bytes. */
+static void vector_params(void) {
+    gi_buf out = {0};
+    PtxModule *m = parse(PTX_HEAD
+                         ".func (.reg .v4 .f32 r) f (.reg .v4 .f32 a) { mov.v4.f32 r, a; ret; }\n"
+                         ".visible .entry k() { .reg .v4 .f32 v, w;\ncall (w), f, (v);\nret; }\n");
+    if (m == NULL) return;
+    is_int((int)m->funcs[0].params[0].size, 16, "a vector in a parameter has 16 bytes");
+    is_int(m->funcs[0].params[0].align, 16, "and their alignment");
+    is_str(code_of(&m->funcs[0], &out),
+           "ld.param.v4.b32 {a$x, a$y, a$z, a$w}, [a$param];\n"
+           "mov.v4.f32 {r$x, r$y, r$z, r$w}, {a$x, a$y, a$z, a$w};\n"
+           "st.param.v4.b32 [r$param], {r$x, r$y, r$z, r$w};\nret;\n"
+           "st.param.v4.b32 [r$param], {r$x, r$y, r$z, r$w};\n",
+           "it is loaded and stored at once");
+    is_str(code_of(&m->funcs[1], &out),
+           "st.param.v4.b32 [call$1], {v$x, v$y, v$z, v$w};\ncall (call$0), f, (call$1);\n"
+           "ld.param.v4.b32 {w$x, w$y, w$z, w$w}, [call$0];\nret;\n",
+           "by the caller, too");
+    stays(m, "and so it stays");
+    ptx_free(m);
+    gi_buf_free(&out);
+}
+
 static void reg_params(void) {
     gi_buf out = {0};
     PtxModule *m =
@@ -164,6 +188,7 @@ static void partly(void) {
 
 int main(void) {
     reg_params();
+    vector_params();
     vectors();
     hoisted();
 #define CONSTANT     "{ .const .b32 a; ld.const.b32 r, [a]; }"
