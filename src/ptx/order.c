@@ -34,7 +34,10 @@ static const struct {
      {"sync", "all any uni ballot up down bfly idx add min max and or xor", "abs", "NaN", TYPES}},
     {"ld ldu st atom red", {OTHERS, VECTORS, TYPES}},
     {"tex tld4", {"level base grad r g b a", SHAPES, VECTORS, TYPES}},
-    {"fence", {"proxy", OTHERS, "sc acq_rel acquire release", "cta gpu sys cluster"}},
+    {"fence",
+     {"alias async async::generic tensormap::generic mbarrier_init global shared::cta "
+      "shared::cluster sync_restrict::shared::cta sync_restrict::shared::cluster",
+      "sc acq_rel acquire release", "cta gpu sys cluster"}},
     {"prefetch applypriority discard", {"global local const param", OTHERS}},
 };
 

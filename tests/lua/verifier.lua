@@ -22,7 +22,7 @@ local REASONS = {
   { "an access outside parameter", "ptxas does not look whether it is inside" },
   { "the address of .* has 64 bits", "ptxas cuts the address" },
   { "is declared for a call", "parameters of calls have no address here" },
-  { "128%-bit registers are not supported", "no such registers" },
+  { "^.*: %d operands are expected: v", "ptxas takes a third source that nothing uses" },
   { "a single%-precision operand", "ptxas widens a constant" },
   { "a floating%-point constant initialises", "ptxas takes it as bits" },
   { "does not know this instruction", "a form or an order of modifiers that no compiler writes" },
