@@ -35,8 +35,9 @@ static const struct {
     {"ld ldu st atom red", {OTHERS, VECTORS, TYPES}},
     {"tex tld4", {"level base grad r g b a", SHAPES, VECTORS, TYPES}},
     {"fence",
-     {"alias async async::generic tensormap::generic mbarrier_init global shared::cta "
-      "shared::cluster sync_restrict::shared::cta sync_restrict::shared::cluster",
+     {"alias async async::generic tensormap::generic mbarrier_init",
+      "global shared::cta shared::cluster "
+      "sync_restrict::shared::cta sync_restrict::shared::cluster",
       "sc acq_rel acquire release", "cta gpu sys cluster"}},
     {"prefetch applypriority discard", {"global local const param", OTHERS}},
 };
