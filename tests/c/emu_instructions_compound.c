@@ -296,7 +296,8 @@ static void test_moves(void) {
               ".reg .v4 .b32 %v, %w; add.u32 %v.x, %x, 0; add.u32 %v.y, %x, 1;\n"
               "add.u32 %v.z, %x, 2; add.u32 %v.w, %x, 3; call (%w), turn, (%v);\n"
               "mad.lo.u32 %r, %w.y, 10, %w.x; mad.lo.u32 %r, %w.z, 100, %r;\n"
-              "mad.lo.u32 %r, %w.w, 1000, %r;", rotated);
+              "mad.lo.u32 %r, %w.w, 1000, %r;",
+              rotated);
     test_body("mov.v4 of %tid and %nctaid", NULL,
               "mov.v4.u32 {%a0, %a1, %a2, %a3}, %tid; mov.v4.u32 {%a4, %a5, %a6, %a7}, %ntid;\n"
               "mad.lo.u32 %r, %a4, 1000, %a0; add.u32 %r, %r, %a1; add.u32 %r, %r, %a3;",
@@ -340,6 +341,49 @@ static void test_warps(void) {
               largest_size);
 }
 
+/* ---- undefined values ---- */
+
+/* How many reads of what nobody wrote matter to a branch on %r. */
+static uint64_t uninitialised(const char *body) {
+    char text[900];
+    snprintf(text, sizeof text, "%s\nsetp.eq.u32 %%p0, %%r, 5; @%%p0 add.u32 %%r, %%r, 1;", body);
+    KitBody k = {body, ".shared .align 16 .b8 s[64];", text, 1, 1, 0};
+    char *ptx = kit_body_ptx(&k);
+    EmuModule *m = kit_load(ptx, body);
+    EmuResult r = {0};
+    gi_err err;
+    uint64_t params[3] = {emu_map(kit_emu, kit_in, sizeof kit_in, true, "in"),
+                          emu_map(kit_emu, kit_out, sizeof kit_out, false, "out"), 0};
+    EmuLaunch l = {.kernel = "k",
+                   .grid = {1, 1, 1},
+                   .block = {1, 1, 1},
+                   .params = params,
+                   .count_uninitialised = true};
+    if (m && !emu_launch(m, &l, &r, &err)) ok(false, "%s", err.message);
+    emu_unmap(kit_emu, params[0]);
+    emu_unmap(kit_emu, params[1]);
+    if (m) emu_unload(m);
+    free(ptx);
+    return r.uninitialised_reads;
+}
+
+#define SWAP "mov.b128 %q, {%l0, %l0}; atom.shared.exch.b128 %u, [s], %q; mov.b128 {%l1, %l2}, %u;"
+#define WIDE ".reg .b128 %q, %u; mov.b64 %l0, 7;\n"
+static void test_undefined(void) {
+    ok(uninitialised("ld.shared.u32 %a0, [s]; vadd.s32.s32.s32 %r, %a0, %x;") > 0,
+       "an undefined operand makes the result so");
+    ok(uninitialised("ld.shared.u32 %a0, [s]; vadd.s32.s32.s32 %r, %x, %x;") == 0,
+       "one that is not used does not");
+    ok(uninitialised(WIDE SWAP "cvt.u32.u64 %r, %l2;") > 0, "what is swapped out is undefined");
+    ok(uninitialised(WIDE SWAP SWAP "cvt.u32.u64 %r, %l2;") == 0, "what was swapped in is not");
+    ok(uninitialised(WIDE "ld.shared.b128 %q, [s]; mov.b128 {%l1, %l2}, %q; cvt.u32.u64 %r, %l1;") >
+           0,
+       "16 bytes that nobody wrote");
+    ok(uninitialised("mov.u32 %a0, s; cvt.u64.u32 %l0, %a0; cvta.shared.u64 %l0, %l0;\n"
+                     "st.bulk [%l0], 16, 0; ld.shared.u32 %r, [s+12];") == 0,
+       "st.bulk writes them");
+}
+
 int main(int argc, char **argv) {
     kit_begin(argc, argv);
     kit_forms(pairs, KIT_COUNT(pairs));
@@ -350,5 +394,6 @@ int main(int argc, char **argv) {
     test_moves();
     test_16_bytes();
     test_warps();
+    test_undefined();
     return kit_end();
 }

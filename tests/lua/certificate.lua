@@ -154,6 +154,14 @@ tap.case("what is not known", function()
     //
     y[i] = __half2float(__float2half(x[i]));]], "16 bits")
   refused("what a sum was", "y[i] = x[i];", "y[i] = x[i] + atomicAdd(&d[0], 1.0);", "a sum was")
+  refused("a video instruction", "y[i] = x[i];", [[
+    int v;
+    asm("vadd.s32.s32.s32 %0, %1, 0;" : "=r"(v) : "r"(__float_as_int(x[i])));
+    y[i] = __int_as_float(v);]], "bits of a float")
+  refused("a swap of 16 bytes", "y[i] = x[i];", [[
+    asm volatile("{ .shared .align 16 .b8 s[16]; .reg .b128 q, r; mov.b128 q, {%0, %0};"
+                 "atom.shared.exch.b128 r, [s], q; }" : : "l"(1LL));
+    y[i] = x[i];]], "16 bytes at once")
   refused("integers alone", "n[i] = i;", "n[i] = i;", "no answer depends")
   refused("an input of both types", "y[i] = __int_as_float(n[i]) + n[i];",
     "y[i] = __int_as_float(n[i]) + n[i];", "both as a float and as an integer")
