@@ -213,11 +213,19 @@ static void system_words(void) {
         "ld.u32 %v, [%g]; ld.param.u64 %d, [out]; st.global.u32 [%d], %v; ret; }\n"
         ENTRY("beyond") ".reg .b32 %a; mov.u32 %a, %reserved_smem_offset_end;\n"
         "st.shared.u32 [%a], 5;\n" STORE("1")
+        ".visible .entry one(.param .u64 out) .reqntid 1 .reqnctapercluster 1, 1, 1\n"
+        ".blocksareclusters { .reg .b32 %v; .reg .b64 %d; .reg .pred %p; ld.param.u64 %d, [out];\n"
+        "mov.pred %p, %is_explicit_cluster; selp.u32 %v, 9, 8, %p; st.global.u32 [%d], %v; ret; }\n"
+        ".visible .entry unnamed(.param .u64 out) .explicitcluster { ret; }\n"
+        ".visible .entry ten(.param .u64 out) .reqnctapercluster 10 { ret; }\n"
         ".visible .entry cluster(.param .u64 out)\n"
         ".explicitcluster .reqnctapercluster 2, 1, 1 { ret; }\n");
     runs(l, "waits", 1);
     runs(l, "reserved", 8);
     ok(launch(l, "beyond") && l->result.status == EMU_ILLEGAL_ADDRESS, "the system's end is one");
+    runs(l, "one", 9);
+    is_refused(l, "unnamed", "thread-block clusters are not supported: .explicitcluster");
+    is_refused(l, "ten", "thread-block clusters are not supported: .reqnctapercluster 10");
     is_refused(l, "cluster", "thread-block clusters are not supported: .explicitcluster");
     unload(l);
 }

@@ -54,7 +54,6 @@ static const Special specials[] = {{"%tid.x", POOL_TID_X},
                                    {"%cluster_nctaid", POOL_B32},
                                    {"%cluster_ctarank", POOL_ZERO},
                                    {"%cluster_nctarank", POOL_B32},
-                                   {"%is_explicit_cluster", POOL_ZERO},
                                    {"%envreg", POOL_ZERO}, /* set by OpenCL alone */
                                    {"%pm", POOL_ZERO},     /* nobody counts with it */
                                    {NULL, POOL_ZERO}};
@@ -67,9 +66,25 @@ static bool is_special(const Special *s, const char *symbol) {
     return is_stem && (symbol[n] == '.' || (symbol[n] >= '0' && symbol[n] <= '9'));
 }
 
+static bool names_cluster(const PtxFunc *f) {
+    return f->is_entry && f->directives && strstr(f->directives, ".reqnctapercluster");
+}
+
+/* A kernel that names its clusters has explicit ones. A function may be called by any kernel. */
+static bool explicit_row(Decoder *d, uint32_t *out) {
+    const PtxModule *m = d->mod->ptx;
+    bool some = false;
+    for (int i = 0; i < m->n_funcs; i++) some |= names_cluster(&m->funcs[i]);
+    if (some && !d->func->is_entry)
+        return decode_fail(d, "a kernel alone knows whether its clusters are explicit");
+    *out = pool_row(d, POOL_B32, names_cluster(d->func) ? FULL_MASK : 0);
+    return true;
+}
+
 bool special_row(Decoder *d, const char *symbol, uint32_t *out) {
     bool is_env = strncmp(symbol, "%envreg", 7) == 0;
     if (is_env && atoi(symbol + 7) > 31) return decode_fail(d, "there are %%envreg0 to %%envreg31");
+    if (strcmp(symbol, "%is_explicit_cluster") == 0) return explicit_row(d, out);
     if (strstr(symbol, ".w")) {
         *out = pool_row(d, POOL_ZERO, 0);
         return true;
