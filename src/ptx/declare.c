@@ -187,6 +187,7 @@ static void one_variable(Parser *P, const PtxVar *shape) {
     if (n_dims && v->size == 0 && !v->is_extern) /* nor [0]: ptxas says the same */
         ptxp_fail(P, v->line, "the size of '%s' is not known: only .extern arrays may be []",
                   v->name);
+    if (ptxp_is_shared_local(P, v)) return; /* whoever names it declares it */
     if (P->depth == 0 || hoisted) {
         add_module_variable(P, v);
     } else {

@@ -100,6 +100,25 @@ void ptxp_end_reg_params(Parser *P) {
     P->n_reg_params = 0;
 }
 
+/* --- local memory of a module --- */
+
+bool ptxp_is_shared_local(const Parser *P, const PtxVar *v) {
+    return P->depth == 0 && v->space == PTX_LOCAL && P->m->version_major < 3;
+}
+
+/* A kernel that names such a variable declares it. A function would have to share its caller's. */
+void ptxp_use_local(Parser *P, const Binding *b) {
+    PtxVar *v = (PtxVar *)(uintptr_t)b->var;
+    if (b->depth > 0 || v->space != PTX_LOCAL || P->m->version_major >= 3) return;
+    if (!P->now->is_entry)
+        ptxp_fail(P, P->line, "'%s' is the module's .local memory: only kernels may use it",
+                  v->name);
+    for (int i = 0; i < P->n_locals; i++)
+        if (P->locals[i] == v) return;
+    gi_grow(P->locals, P->n_locals, P->cap_locals);
+    P->locals[P->n_locals++] = v;
+}
+
 /* --- calls --- */
 
 static bool is_param(const PtxOperand *op) {

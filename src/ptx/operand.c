@@ -147,7 +147,7 @@ static PtxOperand declared(Parser *P, const PtxInstr *in, const Binding *b) {
     }
     op.symbol = b->text;
     if (b->kind == BIND_FUNC) op.func = b->index;
-    if (b->kind == BIND_VAR) op.var = b->var;
+    if (b->kind == BIND_VAR) op.var = b->var, ptxp_use_local(P, b);
     if (!ptx_is(in, "call")) op.offset = offset(P);
     return op;
 }

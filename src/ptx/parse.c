@@ -108,11 +108,24 @@ static void entry_pragma(Parser *P, gi_buf *text) {
     ptxp_expect(P, ';', "after .pragma");
 }
 
+/* Does what comes stand at the top of a module, and not behind a function's head? */
+static bool is_next_item(Parser *P) {
+    static const char items[] = "entry func extern visible weak common global const shared local "
+                                "file section alias";
+    const char *start = P->p;
+    int line = P->line;
+    bool is = ptxp_take_char(P, '.') && ptx_word_in(ptxp_word(P, "a directive")->text, items);
+    P->p = start;
+    P->line = line;
+    return is;
+}
+
 static void directives(Parser *P, PtxFunc *f) {
     gi_buf *text = &P->scratch; /* nothing read here uses it */
     gi_buf_clear(text);
     gi_buf_adds(text, "");
-    while (ptxp_take_char(P, '.')) {
+    while (ptxp_peek(P) == '.' && !is_next_item(P)) {
+        ptxp_take_char(P, '.');
         Name *word = ptxp_word(P, "a directive");
         if (ptxp_is(word, "maxntid")) extents(P, f->maxntid);
         else if (ptxp_is(word, "reqntid")) extents(P, f->reqntid);
@@ -207,7 +220,7 @@ static void function(Parser *P, PtxLinkage linkage, bool is_entry) {
     P->depth++;
     if (ptxp_take_char(P, '{')) function_body(P, &f, index);
     else { /* ISA 2.x leaves the ';' out */
-        if (ptxp_peek(P) != '.') ptxp_expect(P, ';', "or '{' after the function's head");
+        if (!is_next_item(P)) ptxp_expect(P, ';', "or '{' after the function's head");
         if (!P->funcs[index].has_body) P->funcs[index] = f;
         P->n_reg_params = 0;
         add_item(P, PTX_ITEM_PROTOTYPE, index, 0);

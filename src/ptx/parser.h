@@ -195,6 +195,11 @@ int ptxp_register(Parser *P, Name *name, PtxType type, int n);
 /* link.c: whoever means an alias means its function. */
 void ptxp_resolve_aliases(PtxModule *m);
 
+/* lower.c: is it a variable in .local memory of a module before the ISA's version 3? A kernel has
+** one of its own. */
+bool ptxp_is_shared_local(const Parser *P, const PtxVar *v);
+void ptxp_use_local(Parser *P, const Binding *b);
+
 /* order.c: puts an opcode's modifiers into the ISA's order. */
 void ptxp_order(const char *opcode, const char **mods, int n);
 

@@ -36,6 +36,42 @@ static void stays(const PtxModule *m, const char *what) {
     gi_buf_free(&second);
 }
 
+/* A prototype may have no ';' behind it. */
+static void prototypes(void) {
+    PtxModule *m = parse(PTX_HEAD ".extern .func (.param .b32 r) vprintf (.param .b64 a)\n"
+                                  ".func g (.param .b64 a) .noreturn\n.global .b32 x;\n"
+                                  ".visible .func f (.param .b64 a)\n.entry k() { ret; }\n");
+    if (m == NULL) return;
+    is_int(m->n_funcs, 4, "four functions");
+    ok(!m->funcs[0].has_body && !m->funcs[2].has_body && m->funcs[3].has_body, "one has a body");
+    is_str(m->funcs[1].directives, ".noreturn", "a directive of the head stays there");
+    stays(m, "and so it stays");
+    ptx_free(m);
+    err = (gi_err){.code = ""};
+    static const char cut[] = PTX_HEAD ".func f (.param .b64 a)\n";
+    ok(ptx_parse(cut, strlen(cut), &err) == NULL, "the last one needs its ';'");
+}
+
+/* Local memory of a module is that of each kernel which names it. */
+static void module_locals(void) {
+    static const char text[] =
+        ".version 2.3\n.target sm_20\n.address_size 64\n.local .align 4 .b8 l[16];\n"
+        ".entry a() { .reg .u32 x; st.local.u32 [l], 1; ld.local.u32 x, [l]; ret; }\n"
+        ".entry b() { ret; }\n";
+    PtxModule *m = parse(text);
+    if (m == NULL) return;
+    is_int(m->n_vars, 0, "the module has no variable");
+    is_int(m->funcs[0].n_vars, 1, "the kernel that names it has");
+    is_int(m->funcs[1].n_vars, 0, "the other has none");
+    stays(m, "and so it stays");
+    ptx_free(m);
+    static const char func[] = ".version 2.3\n.target sm_20\n.address_size 64\n"
+                               ".local .align 4 .b8 l[16];\n.func f() { st.local.u32 [l], 1; }\n";
+    err = (gi_err){.code = ""};
+    ok(ptx_parse(func, strlen(func), &err) == NULL, "a function does not get it");
+    has_str(err.message, "only kernels may use it", "and says so");
+}
+
 /* A vector goes through as many bytes. */
 static void vector_params(void) {
     gi_buf out = {0};
@@ -189,6 +225,8 @@ static void partly(void) {
 int main(void) {
     reg_params();
     vector_params();
+    module_locals();
+    prototypes();
     vectors();
     hoisted();
 #define CONSTANT     "{ .const .b32 a; ld.const.b32 r, [a]; }"
