@@ -162,7 +162,7 @@ $O/libgilua.a: $(library)
 $O/obj/%.o: src/%.c $O/flags
 	$(call say,CC      $<)
 	$Qmkdir -p $(@D)
-	$Q$(CC) $(flags) $(room_$(notdir $(patsubst %/,%,$(<D)))) -MMD -MP -c -o $@ $<
+	$Q$(CC) $(flags) $(room_$(word 2,$(subst /, ,$<))) -MMD -MP -c -o $@ $<
 
 # The reference is what every mutant is judged by: strict arithmetic, whatever CFLAGS says but of names
 # for debuggers.

@@ -531,6 +531,10 @@ void emu_wrote(Emu *e, uint64_t address, size_t n_bytes) {
     Alloc *a = alloc_of(e, address);
     if (a == NULL || !a->unwritten) return;
     uint64_t at = address - a->address, end = at + n_bytes < a->size ? at + n_bytes : a->size;
+    if (at == 0 && end == a->size) {
+        take_back(e, a);
+        return;
+    }
     if (a->written == NULL) a->written = gi_alloc(map_bytes(a));
     for (; at < end; at++) {
         if (at % 8 == 0 && end - at >= 8) { /* whole bytes of the map */

@@ -810,9 +810,11 @@ void shadow_local(const Access *a);
 /* Who wrote there last, as far as the check of races knows; false: nobody, or it does not know. */
 bool shadow_writer(const Machine *m, const Block *b, PtxSpace space, uint64_t address,
                    uint32_t *block, int *thread);
-/* The same of a plain access, where there is nothing to tell. Else false, and no harm done: the
-** other is to look at it. */
-bool shadow_fits(const Access *a, const Alloc *in, const uint8_t *memory, const void *value);
+/* The same of a plain access by all active lanes (a->lane: the first), to the bytes from
+** memory + at[lane] on; values: what they store, a->bytes each, else NULL. Returns false if there is
+** something to tell, and does no harm then: shadow_access looks at each lane. */
+bool shadow_fits(const Access *a, const Alloc *in, const uint64_t *at, const uint8_t *memory,
+                 const uint8_t *values);
 /* Of a warp's to local memory, at offsets that are fine. */
 bool shadow_local_fits(const Machine *m, const Warp *w, const MemForm *f, const uint64_t *at);
 /* Of a lane's access that is about to happen, and meant for an array. */

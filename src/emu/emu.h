@@ -223,9 +223,10 @@ typedef struct EmuUndefined {
     uint64_t at, n_bytes; /* offset in its allocation, length */
     EmuFinding finding;   /* where a kernel left it so; kind NULL: nobody wrote it */
 } EmuUndefined;
-/* The first bytes of a piece of memory that are undefined, as no padding of structs is, and have
-** not been told. `how`: what becomes of them. False: none. */
-bool emu_undefined(Emu *e, uint64_t address, size_t n_bytes, const char *how, EmuUndefined *out);
+/* Finds the first bytes from *from to `end`, an address behind it, that are undefined and not yet
+** told; padding of structs does not count. Moves *from there, so that the next call goes on. `how`:
+** what becomes of them. Returns false where there are none. */
+bool emu_undefined(Emu *e, uint64_t *from, uint64_t end, const char *how, EmuUndefined *out);
 
 /* Textures. */
 typedef enum EmuTexKind { EMU_TEX_LINEAR, EMU_TEX_ARRAY } EmuTexKind;

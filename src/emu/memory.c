@@ -322,23 +322,31 @@ bool mem_slow(Machine *m, Warp *w, const Ins *in, const MemForm *f, const uint64
     return true;
 }
 
-bool mem_fits(Machine *m, Warp *w, const Ins *in, const MemForm *f, Alloc *alloc,
-              const uint8_t *data, const uint64_t *at) {
-    uint8_t bytes[32];
-    const Array *array = f->array && alloc == NULL ? &w->code->arrays[f->array - 1] : NULL;
-    if (f->order & ~ORDER_CACHED) return false;
-    shadow_step(m);
-    if (f->is_store && alloc) alloc_stored(alloc, f->size);
+/* Do all lanes stay inside the array that their access is meant for? */
+static bool in_array(const Warp *w, const MemForm *f, const uint64_t *at) {
+    const Array *array = &w->code->arrays[f->array - 1];
     for (uint32_t left = w->active; left; left &= left - 1) {
-        int i = __builtin_ctz(left);
-        uint64_t address = at[i] + (alloc ? alloc->address : 0);
-        PtxSpace space = alloc ? PTX_GLOBAL : PTX_SHARED;
-        Access a = {m, w, in, i, space, address, f->bytes, f->is_store, f->order};
-        if (array && (at[i] < array->from || at[i] + f->bytes > array->to)) return false;
-        if (f->is_store) store_registers(w, f, i, bytes);
-        if (!shadow_fits(&a, alloc, data + at[i], f->is_store ? bytes : NULL)) return false;
+        uint64_t own = at[__builtin_ctz(left)];
+        if (own < array->from || own + f->bytes > array->to) return false;
     }
     return true;
+}
+
+bool mem_fits(Machine *m, Warp *w, const Ins *in, const MemForm *f, Alloc *alloc,
+              const uint8_t *data, const uint64_t *at) {
+    uint8_t stored[LANES * 32];
+    PtxSpace space = alloc ? PTX_GLOBAL : PTX_SHARED;
+    int first = __builtin_ctz(w->active);
+    Access a = {m, w, in, first, space, at[first], f->bytes, f->is_store, f->order};
+    if (f->order & ~ORDER_CACHED) return false;
+    shadow_step(m);
+    if (f->array && alloc == NULL && !in_array(w, f, at)) return false;
+    if (f->is_store && alloc) alloc_stored(alloc, f->size);
+    for (uint32_t left = f->is_store ? w->active : 0; left; left &= left - 1) {
+        int i = __builtin_ctz(left);
+        store_registers(w, f, i, stored + (size_t)i * f->bytes);
+    }
+    return shadow_fits(&a, alloc, at, data, f->is_store ? stored : NULL);
 }
 
 static uint64_t two_lanes(const Warp *w, uint32_t row, bool wide) {

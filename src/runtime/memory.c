@@ -203,7 +203,7 @@ void memory_read(uint64_t address, size_t n, const char *how) {
     EmuAllocation a;
     bool told = false;
     if (!runtime.config.uninitialised) return;
-    while (emu_undefined(runtime.emu, address, n, how, &u)) {
+    for (uint64_t from = address; emu_undefined(runtime.emu, &from, address + n, how, &u);) {
         if (u.finding.kind) launch_tell(&u.finding);
         else if (!told && emu_find(runtime.emu, address, &a))
             report_finding(

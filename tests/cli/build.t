@@ -11,6 +11,10 @@ like "make help names every target" "make deps.*demo.*test.*bench.*portable.*ins
   "$(build help | tr '\n' ' ')"
 like "the program says the version of version.h" "gilua $version" "$("$GILUA" -v)"
 
+compiled() { build -n V=1 BUILD="$TMP/other" all | grep -- '-c -o [^ ]*/obj/emu/[^ ]* src/emu/'; }
+ok "$([ "$(compiled | wc -l)" -gt 50 ]; echo $?)" "the virtual GPU is compiled in many files"
+is "every one with -O3, in whatever folder of it" "" "$(compiled | grep -v -- ' -O3 ')"
+
 out=$(build install DESTDIR="$TMP/root" PREFIX=/usr)
 ok $? "make install" "$out"
 installed=$TMP/root/usr/bin/gilua

@@ -103,7 +103,7 @@ static bool is_at(const Origin *o, const Machine *m, const Warp *w, const Ins *i
            o->module == m->mod->serial && o->kind == kind;
 }
 
-/* The last found is mostly the next. -1: none. */
+/* Returns the place of an origin in the list, or -1. The one found last is tried first. */
 static int find(struct Origins *o, const Machine *m, const Warp *w, const Ins *in, int kind) {
     if (o->last < o->n && is_at(o->at[o->last], m, w, in, kind)) return o->last;
     int i = o->n - 1;
@@ -125,6 +125,14 @@ static Origin *add(struct Origins *o, const Machine *m, const Warp *w, const Ins
                     false,
                     {.kind = emu_warning_name((EmuWarning)(kind & ~ORIGIN_PADS))}};
     return o->at[o->n++] = new;
+}
+
+uint32_t origin_again(Machine *m, const Warp *w, const Ins *in, int kind) {
+    struct Origins *o = m->emu->origins;
+    int i = find(o, m, w, in, kind);
+    if (i < 0 || o->at[i]->launch != o->launch) return ORIGIN_NONE;
+    o->at[i]->finding.count++;
+    return ORIGIN_FIRST + (uint32_t)i;
 }
 
 uint32_t origin_at(Machine *m, const Warp *w, const Ins *in, int lane, int kind, const char *fmt,
@@ -272,10 +280,10 @@ static Origin *untold(const struct Origins *o, uint32_t origin) {
 }
 
 /* What was told, or has no more to tell, counts as defined from then on. */
-bool emu_undefined(Emu *e, uint64_t address, size_t n_bytes, const char *how, EmuUndefined *out) {
-    uint64_t end = address + n_bytes;
-    while (alloc_undefined(e, address, end, out)) {
-        uint64_t at = alloc_of(e, address)->address + out->at;
+bool emu_undefined(Emu *e, uint64_t *from, uint64_t end, const char *how, EmuUndefined *out) {
+    while (alloc_undefined(e, *from, end, out)) {
+        uint64_t at = alloc_of(e, *from)->address + out->at;
+        *from = at;
         uint32_t origin = origin_kept(e, at);
         Origin *o = untold(e->origins, origin);
         if (o == NULL) emu_wrote(e, at, (size_t)out->n_bytes);

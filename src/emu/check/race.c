@@ -28,11 +28,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Two lines of the processor's cache; loads of what nobody has written mostly need the first. */
 typedef struct Cell {
-    Touch write, other, plain, read[2]; /* other, plain: see note_write */
+    _Alignas(128) Touch write;
+    Touch read[2];
     uint64_t changed; /* time of the last write that left other bytes than there were; 0: none */
     Marks marks;
+    uint32_t atomics; /* of Cells.atomics, from 1; 0: no atomic wrote here after another write */
 } Cell;
+
+/* Earlier writes of a cell that atomics write to; see note_write. */
+typedef struct Atomics {
+    Touch other, plain;
+} Atomics;
 
 enum { PAGE_BYTES = 1024, WORD = 4 };
 
@@ -46,6 +54,8 @@ struct Cells {
     uint64_t n;
     bool by_bytes; /* throughout */
     Watch *watch;  /* or NULL */
+    Atomics *atomics;
+    int n_atomics, cap_atomics;
 };
 
 Cells *cells_new(uint64_t bytes, bool by_bytes, Watch *watch) {
@@ -61,6 +71,7 @@ void cells_free(Cells *c) {
     if (c == NULL) return;
     for (uint64_t i = 0; i < c->n; i++) free(c->page[i].cell);
     free(c->page);
+    free(c->atomics);
     free(c);
 }
 
@@ -69,11 +80,36 @@ void cells_clear(Cells *c) {
         Page *p = &c->page[i];
         if (p->cell) memset(p->cell, 0, PAGE_BYTES / p->grain * sizeof *p->cell);
     }
+    c->n_atomics = 0;
 }
 
-static void split_page(Page *p) {
-    Cell *bytes = gi_alloc(PAGE_BYTES * sizeof *bytes);
-    for (int i = 0; i < PAGE_BYTES; i++) bytes[i] = p->cell[i / WORD];
+static Cell *new_cells(size_t n) {
+    Cell *cell = aligned_alloc(_Alignof(Cell), n * sizeof *cell);
+    if (cell == NULL) gi_no_memory(n * sizeof *cell);
+    return memset(cell, 0, n * sizeof *cell);
+}
+
+static void new_page(Page *p, unsigned grain) {
+    *p = (Page){new_cells(PAGE_BYTES / grain), grain};
+}
+
+static uint32_t new_atomics(Cells *c, Atomics a) {
+    gi_grow(c->atomics, c->n_atomics, c->cap_atomics);
+    c->atomics[c->n_atomics++] = a;
+    return (uint32_t)c->n_atomics;
+}
+
+static const Atomics *atomics_of(const Cells *c, const Cell *cell) {
+    static const Atomics none;
+    return cell->atomics ? &c->atomics[cell->atomics - 1] : &none;
+}
+
+static void split_page(Cells *c, Page *p) {
+    Cell *bytes = new_cells(PAGE_BYTES);
+    for (int i = 0; i < PAGE_BYTES; i++) {
+        bytes[i] = p->cell[i / WORD];
+        if (bytes[i].atomics) bytes[i].atomics = new_atomics(c, *atomics_of(c, &bytes[i]));
+    }
     free(p->cell);
     *p = (Page){bytes, 1};
 }
@@ -81,9 +117,9 @@ static void split_page(Page *p) {
 /* The cell of a byte, for an access of so many; *grain: bytes that it stands for. */
 static inline Cell *cell_at(Cells *c, uint64_t at, unsigned bytes, unsigned *grain) {
     Page *p = &c->page[at / PAGE_BYTES];
-    if (p->cell == NULL)
-        *p = (Page){gi_alloc(PAGE_BYTES / WORD * sizeof(Cell)), WORD};
-    if ((bytes < WORD || c->by_bytes) && p->grain == WORD) split_page(p);
+    bool is_small = bytes < WORD || c->by_bytes;
+    if (p->cell == NULL) new_page(p, is_small ? 1 : WORD);
+    if (is_small && p->grain == WORD) split_page(c, p);
     *grain = p->grain;
     return &p->cell[at % PAGE_BYTES / p->grain];
 }
@@ -159,7 +195,10 @@ static Verdict judge(const BlockOrder *b, const Cell *cell, const Touch *then, b
                      const Deed *now) {
     const Touch *by = now->by;
     bool same = now->writes && now->same;
-    if (then->time == 0 || (then->time == by->time && same)) return IN_ORDER;
+    int one = then->order | by->order;
+    if (then->order & by->order & ORDER_ATOMIC && !(one & (ORDER_BLOCK | ORDER_VOLATILE)))
+        return IN_ORDER;
+    if (then->time == by->time && same) return IN_ORDER;
     if (is_over(b, then, by)) {
         bool bare = lock_is_bare(b, then, by->thread) && !(then->order & by->order & ORDER_ATOMIC);
         return bare ? GUILTY_LOCK : IN_ORDER;
@@ -222,41 +261,54 @@ static void tell(const Access *a, const Deed *now, const Touch *then, bool then_
 
 /* A reader that is not over stays where a strong one would take its place: strong reads race with
 ** less. */
-static void note_read(const BlockOrder *b, Cell *cell, const Touch *now) {
+static inline void note_read(const BlockOrder *b, Cell *cell, const Touch *now) {
     int k = !is_over(b, &cell->read[0], now);
     bool weaker = k && now->order & ORDER_STRONG && !(cell->read[1].order & ORDER_STRONG);
     if (!weaker || is_over(b, &cell->read[1], now)) cell->read[k] = *now;
 }
 
+static Atomics *want_atomics(Cells *c, Cell *cell) {
+    if (cell->atomics == 0) cell->atomics = new_atomics(c, (Atomics){0});
+    return &c->atomics[cell->atomics - 1];
+}
+
 /* plain: what atomics wrote over; other: an atomic by another thread than the last one's. */
-static void note_write(Cell *cell, const Touch *now) {
-    if (!(now->order & ORDER_ATOMIC)) cell->plain.time = cell->other.time = 0;
-    else if (!(cell->write.order & ORDER_ATOMIC)) cell->plain = cell->write;
-    else if (!is_thread(&cell->write, now)) cell->other = cell->write;
+static inline void note_write(Cells *c, Cell *cell, const Touch *now) {
+    if (!(now->order & ORDER_ATOMIC)) {
+        if (cell->atomics) c->atomics[cell->atomics - 1] = (Atomics){0};
+    } else if (cell->write.time && !(cell->write.order & ORDER_ATOMIC)) {
+        want_atomics(c, cell)->plain = cell->write;
+    } else if (cell->write.time && !is_thread(&cell->write, now)) {
+        want_atomics(c, cell)->other = cell->write;
+    }
     cell->write = *now;
 }
 
-static void note(const BlockOrder *b, Cell *cell, const Deed *now) {
-    if (now->writes) note_write(cell, now->by);
+static inline void note(const BlockOrder *b, Cells *c, Cell *cell, const Deed *now) {
+    if (now->writes) note_write(c, cell, now->by);
     else note_read(b, cell, now->by);
     if (now->writes && !now->same) cell->changed = now->by->time;
 }
 
 /* Judges the access against what a cell remembers. The worst is in *v, with the touch that it is
 ** about. */
-static void check_cell(const BlockOrder *b, const Cell *cell, const Deed *now, Verdict *v,
-                       Touch *then, bool *then_writes) {
-    const Touch *others[] = {&cell->write, &cell->other, &cell->plain, &cell->read[0],
+static void check_cell(const BlockOrder *b, const Cells *c, const Cell *cell, const Deed *now,
+                       Verdict *v, Touch *then, bool *then_writes) {
+    const Atomics *before = atomics_of(c, cell);
+    const Touch *others[] = {&cell->write, &before->other, &before->plain, &cell->read[0],
                              &cell->read[1]};
     for (int k = 0; k < (now->writes ? 5 : 3); k++) {
-        Verdict one = judge(b, cell, others[k], k < 3, now);
+        Verdict one = others[k]->time ? judge(b, cell, others[k], k < 3, now) : IN_ORDER;
         if (k == 0 && now->by->order & ORDER_CACHED && cell->changed) one = GUILTY_STALE;
         if (one > *v) *v = one, *then = *others[k], *then_writes = k < 3;
     }
 }
 
-static bool is_same(const uint8_t *memory, const void *value, unsigned k, unsigned n) {
-    return value && memcmp((const uint8_t *)value + k, memory + k, n) == 0;
+/* A grain is a word or a byte. */
+static inline bool is_same(const uint8_t *memory, const void *value, unsigned k, unsigned grain) {
+    const uint8_t *stored = (const uint8_t *)value + k;
+    if (value == NULL) return false;
+    return grain == WORD ? memcmp(stored, memory + k, WORD) == 0 : *stored == memory[k];
 }
 
 void race_check(const Access *a, const BlockOrder *b, Cells *cells, uint64_t at, const Touch *now,
@@ -272,33 +324,47 @@ void race_check(const Access *a, const BlockOrder *b, Cells *cells, uint64_t at,
         if (cells->watch)
             watch_touch(cells->watch, &cell->marks, now, a->is_write, &cell->write, cell->read);
         if (now->order & ORDER_ATOMIC && deed.same) deed.writes = false;
-        check_cell(b, cell, &deed, &worst, &then, &then_writes);
+        check_cell(b, cells, cell, &deed, &worst, &then, &then_writes);
         if (worst > before) worst_now = deed;
-        note(b, cell, &deed);
+        note(b, cells, cell, &deed);
     }
     if (worst != IN_ORDER) tell(a, &worst_now, &then, then_writes, worst);
 }
 
 /* Is all over that a plain access might race with? */
-static inline bool is_cell_over(const BlockOrder *b, const Cell *cell, const Touch *now,
-                                bool writes) {
+static inline bool is_cell_over(const BlockOrder *b, const Cells *c, const Cell *cell,
+                                const Touch *now, bool writes) {
     if (!is_over(b, &cell->write, now)) return false;
     if (now->order & ORDER_CACHED && cell->changed) return false;
-    if (cell->write.order & ORDER_ATOMIC &&
-        !(is_over(b, &cell->other, now) && is_over(b, &cell->plain, now)))
-        return false;
+    if (cell->atomics) {
+        const Atomics *before = atomics_of(c, cell);
+        if (!(is_over(b, &before->other, now) && is_over(b, &before->plain, now))) return false;
+    }
     return !writes || (is_over(b, &cell->read[0], now) && is_over(b, &cell->read[1], now));
 }
 
-bool race_is_none(const Access *a, const BlockOrder *b, Cells *cells, uint64_t at, const Touch *now,
-                  const uint8_t *memory, const void *value) {
+static inline bool is_none(const Access *a, const BlockOrder *b, Cells *cells, uint64_t at,
+                           const Touch *now, const uint8_t *memory, const uint8_t *value) {
     for (unsigned k = 0, grain; k < a->bytes; k += grain) {
         Cell *cell = cell_at(cells, at + k, a->bytes, &grain);
-        if (!is_cell_over(b, cell, now, a->is_write)) return false;
+        if (!is_cell_over(b, cells, cell, now, a->is_write)) return false;
         Deed deed = {now, a->is_write, is_same(memory, value, k, grain)};
         if (cells->watch)
             watch_touch(cells->watch, &cell->marks, now, a->is_write, &cell->write, cell->read);
-        note(b, cell, &deed);
+        note(b, cells, cell, &deed);
+    }
+    return true;
+}
+
+bool race_is_none(const Access *a, const BlockOrder *b, Cells *cells, uint64_t from,
+                  const uint64_t *at, Touch now, const uint8_t *memory, const uint8_t *values) {
+    const int warp = a->w->index;
+    for (uint32_t left = a->w->active; left; left &= left - 1) {
+        int i = __builtin_ctz(left);
+        const uint8_t *value = values ? values + (size_t)i * a->bytes : NULL;
+        now.thread = (uint16_t)(warp * LANES + i);
+        now.lane_epoch = b->met[warp][i][i] + 1;
+        if (!is_none(a, b, cells, from + at[i], &now, memory + at[i], value)) return false;
     }
     return true;
 }

@@ -255,10 +255,14 @@ static void find_undefined(const Access *a, uint32_t bytes) {
     uint64_t first = a->address + (unsigned)__builtin_ctz(bytes);
     uint32_t origin =
         origin_kept(a->m->emu, place_of(a->m->shadow, a->w, a->lane, a->space, first));
+    int kind = EMU_WARN_UNINITIALISED;
+    if (origin == ORIGIN_NONE) {
+        if (looks_padded(a, bytes)) kind |= ORIGIN_PADS;
+        origin = origin_again(a->m, a->w, a->in, kind);
+    }
     if (origin == ORIGIN_NONE) {
         mem_describe(a, where, sizeof where);
-        origin = origin_at(a->m, a->w, a->in, a->lane,
-                           EMU_WARN_UNINITIALISED | (looks_padded(a, bytes) ? ORIGIN_PADS : 0),
+        origin = origin_at(a->m, a->w, a->in, a->lane, kind,
                            "read of %u byte%s that nobody wrote in %s", a->bytes,
                            a->bytes == 1 ? "" : "s", where);
     }
@@ -415,6 +419,14 @@ static uint64_t word_at(const Access *a, const uint8_t *bytes) {
     return word;
 }
 
+/* Is it an atomic, or a strong load, while no thread has fenced, knows of others or has a lock? */
+static inline bool hands_nothing_over(const Access *a, const Shadow *s) {
+    const BlockOrder *b = &s->here->order;
+    bool stores = a->is_write && !(a->order & ORDER_ATOMIC);
+    if (stores || a->order & (ORDER_RELEASE | ORDER_ACQUIRE | ORDER_SWAP)) return false;
+    return s->handovers.n == 0 && !b->any_fence && !b->any_known && b->holds[a->w->index] == 0;
+}
+
 /* A strong access: a lock may be taken by it, or given back. */
 static void order_strong(const Access *a, Shadow *s, int thread, const uint8_t *memory,
                          const uint8_t *value) {
@@ -422,6 +434,7 @@ static void order_strong(const Access *a, Shadow *s, int thread, const uint8_t *
     bool changes = value && memcmp(value, memory, a->bytes) != 0;
     bool whole_gpu = !(a->order & ORDER_BLOCK);
     uint64_t key = place_key(a, memory, 0);
+    if (hands_nothing_over(a, s)) return;
     hand_over(a, s, thread, memory);
     if (changes && !(a->order & ORDER_SWAP))
         lock_give(b, &s->handovers, key, thread, s->time, word_at(a, value));
@@ -432,13 +445,13 @@ static void order_strong(const Access *a, Shadow *s, int thread, const uint8_t *
     lock_fence(b, thread, s->time, whole_gpu);
 }
 
-static Touch touch_of(const Access *a, const Shadow *s, int thread) {
+static Touch touch_of(const Access *a, const Shadow *s) {
     const InsPlace *at = &a->w->code->place[a->in - a->w->code->ins];
     return (Touch){.time = s->time,
                    .block = s->here->order.block,
                    .epoch = s->here->order.epoch,
                    .lane_epoch = s->here->order.met[a->w->index][a->lane][a->lane] + 1,
-                   .thread = (uint16_t)thread,
+                   .thread = (uint16_t)(a->w->index * LANES + a->lane),
                    .order = a->order,
                    .ptx_line = at->ptx_line,
                    .src_line = at->src_line};
@@ -464,7 +477,7 @@ void shadow_access(const Access *a, const Alloc *in, const uint8_t *memory, cons
     if (a->order & ORDER_STRONG) order_strong(a, s, thread, memory, value);
     Cells *cells = in ? in->cells : s->here->shared;
     if (cells == NULL) return;
-    Touch now = touch_of(a, s, thread);
+    Touch now = touch_of(a, s);
     race_check(a, &s->here->order, cells, at + (in ? in->cells_at : 0), &now, memory, value);
 }
 
@@ -483,16 +496,28 @@ bool shadow_writer(const Machine *m, const Block *b, PtxSpace space, uint64_t ad
     return cells && race_writer(cells, address & OFFSET_MASK, block, thread);
 }
 
-bool shadow_fits(const Access *a, const Alloc *in, const uint8_t *memory, const void *value) {
+/* Are all bytes defined that the lanes of a plain access read? What they write is, from now on. */
+static bool are_defined(const Access *a, uint8_t *written, const uint64_t *at) {
+    uint32_t undefined = 0;
+    for (uint32_t left = a->w->active; left; left &= left - 1)
+        undefined |= undefined_of(a, written, at[__builtin_ctz(left)]);
+    return undefined == 0;
+}
+
+static void note_all_used(const Access *a, const Alloc *in, const uint64_t *at) {
+    for (uint32_t left = a->w->active; left; left &= left - 1)
+        note_used(a, in, at[__builtin_ctz(left)]);
+}
+
+bool shadow_fits(const Access *a, const Alloc *in, const uint64_t *at, const uint8_t *memory,
+                 const uint8_t *values) {
     Shadow *s = a->m->shadow;
-    uint64_t at = in ? a->address - in->address : a->address;
     uint8_t *written = in ? in->written : s->here->shared_written;
-    if (in && in->used[0]) note_used(a, in, at);
-    if (written && undefined_of(a, written, at)) return false;
+    if (in && in->used[0]) note_all_used(a, in, at);
+    if (written && !are_defined(a, written, at)) return false;
     Cells *cells = in ? in->cells : s->here->shared;
     if (s->here->shared == NULL || cells == NULL) return true;
     if (s->here->order.doubts[a->w->index]) return false;
-    Touch now = touch_of(a, s, a->w->index * LANES + a->lane);
-    return race_is_none(a, &s->here->order, cells, at + (in ? in->cells_at : 0), &now, memory,
-                        value);
+    return race_is_none(a, &s->here->order, cells, in ? in->cells_at : 0, at, touch_of(a, s),
+                        memory, values);
 }

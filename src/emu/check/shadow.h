@@ -157,10 +157,12 @@ void cells_free(Cells *c);
 ** bytes before it; value: what a plain write stores, else NULL. */
 void race_check(const Access *a, const BlockOrder *b, Cells *cells, uint64_t at, const Touch *now,
                 const uint8_t *memory, const void *value);
-/* The same of an access that is neither atomic nor strong, where all that it might race with is
-** over. Else false: race_check is to say what it is. */
-bool race_is_none(const Access *a, const BlockOrder *b, Cells *cells, uint64_t at, const Touch *now,
-                  const uint8_t *memory, const void *value);
+/* Notes a plain access (neither atomic nor strong) by all active lanes, each to the cells from
+** from + at[lane] on and the bytes from memory + at[lane] on; values: what they store, a->bytes each,
+** else NULL. now gets its thread here. Returns false if something that it might race with is not
+** over: race_check says what it is. */
+bool race_is_none(const Access *a, const BlockOrder *b, Cells *cells, uint64_t from,
+                  const uint64_t *at, Touch now, const uint8_t *memory, const uint8_t *values);
 /* Who wrote to a byte last; false: nobody did. */
 bool race_writer(const Cells *cells, uint64_t at, uint32_t *block, int *thread);
 

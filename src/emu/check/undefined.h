@@ -41,6 +41,8 @@ void origins_end(Machine *m);
 enum { ORIGIN_PADS = 256 };
 uint32_t origin_at(Machine *m, const Warp *w, const Ins *in, int lane, int kind, const char *fmt,
                    ...) GI_PRINTF(6, 7);
+/* Counts an origin of this launch once more. Returns ORIGIN_NONE if origin_at is to describe it. */
+uint32_t origin_again(Machine *m, const Warp *w, const Ins *in, int kind);
 /* The origin of what comes of two values. */
 uint32_t origin_both(struct Origins *o, uint32_t a, uint32_t b);
 /* May the host read it? */
@@ -70,6 +72,10 @@ static inline int undefined_step(Machine *m, Warp *w, const Ins *in) {
     const FrameBits *b = w->s.frame[w->frame].bits;
     bool none = b->n_marked == 0 && !b->params_marked && in->op != OP_SLOW;
     return none ? in->op : undefined_step_on(m, w, in);
+}
+/* Has the running frame a register with undefined bits? */
+static inline bool undefined_any(const Warp *w) {
+    return w->s.frame[w->frame].bits->n_marked != 0;
 }
 
 /* What a lane loaded, of which Machine.undefined says what is undefined; what it stored. */

@@ -545,7 +545,8 @@ bool atom_by_lanes(Machine *m, Warp *w, const Ins *in) {
         uint64_t now = atom_value((AtomOp)f.op, (PtxType)f.type, old, b, c, shared);
         if (!mem_look_at(&a, p, &now)) return false;
         memcpy(p, &now, f.size);
-        if (m->follows) undefined_atomic(m, w, in, i, at[i]);
+        if (m->follows && (m->undefined.bytes || undefined_any(w)))
+            undefined_atomic(m, w, in, i, at[i]);
         if (m->launch->exact) exact_atomic(m, w, in, i, at[i], old);
         if (now != old) w->moved = true;
         w->beyond |= !shared && f.is_read;
