@@ -284,6 +284,7 @@ typedef struct TexSlot {
     uint32_t alloc;   /* allocation standing for its memory in the cost model */
     uint8_t plain;    /* channels (1 or 4) if it is linear memory of 32-bit texels, else 0 */
     bool is_constant; /* nothing in the running launch can write to it */
+    int memory;       /* row of the allocation that the running launch shows in it; -1: none */
     bool is_surface;
     bool is_gone;     /* its texels were freed */
 } TexSlot;
@@ -703,6 +704,10 @@ static inline const TexSlot *slot_of(const Emu *e, uint64_t handle) {
     uint64_t index = handle - WINDOW(ID_TEX);
     return index < (uint64_t)e->n_tex && e->tex[index].live ? &e->tex[index] : NULL;
 }
+/* Has it texels that nobody wrote? Not known of arrays. */
+static inline bool slot_has_undefined(const Emu *e, const TexSlot *s) {
+    return s->memory >= 0 && e->alloc[s->memory].unwritten;
+}
 bool tex_slow(Machine *m, Warp *w, const Ins *in, const TexForm *f); /* texture.c */
 
 /* warp.c: masks, paths, calls. What returns a Stop may have changed paths and frames. */
@@ -810,9 +815,11 @@ void shadow_local(const Access *a);
 /* Who wrote there last, as far as the check of races knows; false: nobody, or it does not know. */
 bool shadow_writer(const Machine *m, const Block *b, PtxSpace space, uint64_t address,
                    uint32_t *block, int *thread);
-/* The same of a plain access by all active lanes (a->lane: the first), to the bytes from
-** memory + at[lane] on; values: what they store, a->bytes each, else NULL. Returns false if there is
-** something to tell, and does no harm then: shadow_access looks at each lane. */
+/* A texel that is about to be fetched from an allocation: is it defined? See Machine.undefined. */
+void shadow_texel(const Access *a, const Alloc *in);
+/* shadow_access of a plain access by all active lanes (a->lane: the first), to the bytes from
+** memory + at[lane] on; values: what they store, a->bytes each, else NULL. Returns false if there
+** is something to tell, and does no harm then: shadow_access looks at each lane. */
 bool shadow_fits(const Access *a, const Alloc *in, const uint64_t *at, const uint8_t *memory,
                  const uint8_t *values);
 /* Of a warp's to local memory, at offsets that are fine. */

@@ -239,10 +239,21 @@ static bool is_writable(const Emu *e, const EmuTexture *t) {
     return false;
 }
 
-static void note_constant_textures(Emu *e) {
+/* Returns the row of the allocation that a texture lies in, or -1: it is an array. */
+static int memory_of(const Emu *e, const EmuTexture *t) {
+    for (int i = 0; i < e->n_list; i++) {
+        const Alloc *a = &e->alloc[e->list[i]];
+        uintptr_t offset = (uintptr_t)t->data - (uintptr_t)a->data;
+        if (!a->is_hidden && offset < a->size) return e->list[i];
+    }
+    return -1;
+}
+
+static void note_textures(Emu *e) {
     for (int i = 0; i < e->n_tex; i++) {
         TexSlot *slot = &e->tex[i];
         slot->is_constant = slot->live && !is_writable(e, &slot->t);
+        slot->memory = slot->live ? memory_of(e, &slot->t) : -1;
     }
 }
 
@@ -304,7 +315,7 @@ void launch_grid(Machine *m) {
     if (machine_open(m)) {
         m->shadow = shadow_new(m);
         m->follows = m->shadow && m->launch->count_uninitialised && !m->launch->exact;
-        note_constant_textures(m->emu);
+        note_textures(m->emu);
         cost_begin(m, resident, spilled);
         turns_run(m);
         cost_finish(m, resident);

@@ -190,6 +190,31 @@ template <typename T> static void back(const T *p, int n) {
     free(h);
 }
 
+// 20, 21: a texture of memory that nobody wrote whole; a filter takes its neighbours, too
+template <bool BUG> __global__ void fetch(cudaTextureObject_t line, cudaTextureObject_t rows, float *o) {
+    int t = threadIdx.x;
+    float v = tex1Dfetch<float>(line, t); // told: uninitialised_read
+    float x = BUG ? 15.0f : 14.5f;
+    float f = tex2D<float>(rows, x + 0.5f, 0.5f); // not weighed: texel 16
+    float g = tex2D<float>(rows, x + 1.0f, 0.5f); // told: uninitialised_read
+    o[t] = BUG || t < 16 ? v + f + g : 0;
+}
+
+static cudaTextureObject_t texture(float *x, bool filters) {
+    cudaResourceDesc what = {};
+    cudaTextureDesc how = {};
+    what.resType = filters ? cudaResourceTypePitch2D : cudaResourceTypeLinear;
+    if (filters) {
+        what.res.pitch2D = {x, cudaCreateChannelDesc<float>(), 32, 2, 128};
+        how.filterMode = cudaFilterModeLinear;
+    } else {
+        what.res.linear = {x, cudaCreateChannelDesc<float>(), 32 * sizeof(float)};
+    }
+    cudaTextureObject_t made = 0;
+    cudaCreateTextureObject(&made, &what, &how, nullptr);
+    return made;
+}
+
 template <bool BUG> static void run() {
     int *all = ints(N), *half = ints(16), *o = device<int>(N);
     cudaMemset(o, 0, N * sizeof(int));
@@ -228,6 +253,9 @@ template <bool BUG> static void run() {
     back(part, N);
     cudaMemcpy(second, half, N * sizeof(int), cudaMemcpyDeviceToDevice);
     back(second, BUG ? 17 : 16);
+    float *texels = device<float>(N), *sums = device<float>(32);
+    cudaMemset(texels, 0, 16 * sizeof(float));
+    fetch<BUG><<<1, 32>>>(texture(texels, false), texture(texels, true), sums), back(sums, 32);
 }
 
 int main(int, char **argv) {

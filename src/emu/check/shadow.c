@@ -481,6 +481,12 @@ void shadow_access(const Access *a, const Alloc *in, const uint8_t *memory, cons
     race_check(a, &s->here->order, cells, at + (in ? in->cells_at : 0), &now, memory, value);
 }
 
+void shadow_texel(const Access *a, const Alloc *in) {
+    uint32_t undefined = undefined_of(a, in->written, a->address - in->address);
+    a->m->undefined.bytes = 0;
+    if (undefined) find_undefined(a, undefined);
+}
+
 bool shadow_writer(const Machine *m, const Block *b, PtxSpace space, uint64_t address,
                    uint32_t *block, int *thread) {
     const unsigned *g = m->launch->grid;

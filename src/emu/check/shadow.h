@@ -158,9 +158,9 @@ void cells_free(Cells *c);
 void race_check(const Access *a, const BlockOrder *b, Cells *cells, uint64_t at, const Touch *now,
                 const uint8_t *memory, const void *value);
 /* Notes a plain access (neither atomic nor strong) by all active lanes, each to the cells from
-** from + at[lane] on and the bytes from memory + at[lane] on; values: what they store, a->bytes each,
-** else NULL. now gets its thread here. Returns false if something that it might race with is not
-** over: race_check says what it is. */
+** from + at[lane] on and the bytes from memory + at[lane] on; values: what they store, a->bytes
+** each, else NULL. now gets its thread here. Returns false if something that it might race with is
+** not over: race_check says what it is. */
 bool race_is_none(const Access *a, const BlockOrder *b, Cells *cells, uint64_t from,
                   const uint64_t *at, Touch now, const uint8_t *memory, const uint8_t *values);
 /* Who wrote to a byte last; false: nobody did. */

@@ -581,6 +581,37 @@ void undefined_atomic(Machine *m, const Warp *w, const Ins *in, int lane, uint64
                       given ? given : origin);
 }
 
+/* Which of a fetch's results texel k decides, from its undefined bytes: that of each channel, or the
+** k-th of a gather. */
+static uint32_t decided_by(const TexForm *f, int size, int k, uint32_t bytes) {
+    uint32_t results = 0, all = (1u << size) - 1;
+    if (f->gather) return bytes >> (f->gather - 1) * size & all ? 1u << k : 0;
+    for (int c = 0; c < f->count; c++) results |= (uint32_t)((bytes >> c * size & all) != 0) << c;
+    return results;
+}
+
+void undefined_fetched(Machine *m, Warp *w, const Ins *in, const TexForm *f, int lane,
+                       const TexSlot *slot, const TexCoord *at) {
+    const Alloc *a = &m->emu->alloc[slot->memory];
+    uint64_t first = a->address + (uint64_t)((const uint8_t *)slot->t.data - a->data);
+    int size = tex_channel_bytes(&slot->t);
+    unsigned bytes = (unsigned)(size * slot->t.channels);
+    uint32_t results = 0, origin = ORIGIN_NONE;
+    int64_t offset[8];
+    int n = tex_reads(&slot->t, at, offset);
+    for (int k = 0; k < n; k++) {
+        if (offset[k] < 0) continue;
+        Access texel = {m, w, in, lane, PTX_GLOBAL, first + (uint64_t)offset[k], bytes, false, 0};
+        shadow_texel(&texel, a);
+        uint32_t decided = decided_by(f, size, k, m->undefined.bytes);
+        if (decided) origin = origin_both(m->emu->origins, origin, m->undefined.origin);
+        results |= decided;
+    }
+    for (int k = 0; k < f->count; k++)
+        if (results >> k & 1 && !(f->unused >> k & 1))
+            undefined_set(&w->s.frame[w->frame], f->reg[k], lane, FULL_MASK, origin);
+}
+
 /* A function's parameters: what a lane loads or stores there goes as it is. */
 static void frame_register(const Frame *f, const MemForm *mem, int k, int lane) {
     size_t at = params_at(f, (uint32_t)lane) + (size_t)mem->offset + (size_t)k * mem->size;

@@ -13,6 +13,7 @@
 
 #include "emu/core.h"
 #include "emu/decode/ops.h"
+#include "emu/exec/tex.h"
 
 /* What is known of a frame's registers and parameters. */
 typedef struct FrameBits {
@@ -82,6 +83,9 @@ static inline bool undefined_any(const Warp *w) {
 void undefined_loaded(const Machine *m, const Warp *w, const MemForm *f, int lane);
 void undefined_stored(Machine *m, const Warp *w, const MemForm *f, int lane, PtxSpace space,
                       uint64_t address);
+/* A lane has fetched texels of a texture that slot_has_undefined. */
+void undefined_fetched(Machine *m, Warp *w, const Ins *in, const TexForm *f, int lane,
+                       const TexSlot *slot, const TexCoord *at);
 /* An atomic of a lane that found Machine.undefined at an address. */
 void undefined_atomic(Machine *m, const Warp *w, const Ins *in, int lane, uint64_t address);
 

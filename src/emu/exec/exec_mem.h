@@ -523,6 +523,7 @@ static inline const TexSlot *plain_slot(const Machine *m, const TexForm *form, u
     uint64_t index = handle - WINDOW(ID_TEX);
     if (!form->is_plain || index >= (uint64_t)m->emu->n_tex) return NULL;
     const TexSlot *slot = &m->emu->tex[index];
+    if (m->follows && slot_has_undefined(m->emu, slot)) return NULL;
     bool is_float = slot->t.format == EMU_TEX_F32;
     return slot->live && slot->plain && is_float != form->as_int ? slot : NULL;
 }

@@ -38,6 +38,10 @@ static int texel_channel_bytes(EmuTexFormat f) {
     return 4;
 }
 
+int tex_channel_bytes(const EmuTexture *t) {
+    return texel_channel_bytes(t->format);
+}
+
 static int64_t texel_bytes(const EmuTexture *t) {
     return (int64_t)texel_channel_bytes(t->format) * t->channels;
 }
@@ -272,19 +276,43 @@ static void sample_cube(const EmuTexture *t, const TexCoord *at, uint32_t out[4]
 
 /* ---- the four texels of a linear filter ---- */
 
-/* Lower left, lower right, upper right, upper left; y grows downwards. */
-static void gather(const EmuTexture *t, const TexCoord *at, uint32_t out[4], int64_t *byte_offset) {
+/* Lower left, lower right, upper right, upper left; y grows downwards. Returns the upper left. */
+static int64_t gathered(const EmuTexture *t, const TexCoord *at, int64_t offset[4]) {
     static const int x[4] = {0, 1, 1, 0}, y[4] = {1, 1, 0, 0};
     EmuTexture filtered = *t;
     Axis axes[3];
     filtered.linear_filter = true;
     make_axes(&filtered, at, axes);
     int64_t z = axes[2].index[0];
-    for (int k = 0; k < 4; k++) {
-        int64_t offset = texel_offset(t, axes[0].index[x[k]], axes[1].index[y[k]], z);
-        out[k] = at->gather > t->channels ? 0 : channel_bits(t, offset, at->gather - 1);
+    for (int k = 0; k < 4; k++)
+        offset[k] = texel_offset(t, axes[0].index[x[k]], axes[1].index[y[k]], z);
+    return offset[3];
+}
+
+static void gather(const EmuTexture *t, const TexCoord *at, uint32_t out[4], int64_t *byte_offset) {
+    int64_t offset[4];
+    *byte_offset = gathered(t, at, offset);
+    for (int k = 0; k < 4; k++)
+        out[k] = at->gather > t->channels ? 0 : channel_bits(t, offset[k], at->gather - 1);
+}
+
+static bool is_filtered(const EmuTexture *t, const TexCoord *at) {
+    return t->linear_filter && t->kind == EMU_TEX_ARRAY && !at->is_int;
+}
+
+int tex_reads(const EmuTexture *t, const TexCoord *at, int64_t offset[8]) {
+    Axis axes[3];
+    Corners corners;
+    if (at->cube) return 0;
+    if (at->gather) return gathered(t, at, offset), 4;
+    make_axes(t, at, axes);
+    if (!is_filtered(t, at)) {
+        offset[0] = texel_offset(t, axes[0].index[0], axes[1].index[0], axes[2].index[0]);
+        return 1;
     }
-    *byte_offset = texel_offset(t, axes[0].index[0], axes[1].index[0], z);
+    find_corners(t, axes, &corners);
+    memcpy(offset, corners.offset, sizeof corners.offset);
+    return corners.n;
 }
 
 void tex_sample(const EmuTexture *t, const TexCoord *at, uint32_t out[4], int64_t *byte_offset) {
@@ -302,7 +330,7 @@ void tex_sample(const EmuTexture *t, const TexCoord *at, uint32_t out[4], int64_
     make_axes(t, at, axes);
     int64_t offset = texel_offset(t, axes[0].index[0], axes[1].index[0], axes[2].index[0]);
     bool outside_linear = t->kind == EMU_TEX_LINEAR && offset < 0;
-    bool filtered = t->linear_filter && t->kind == EMU_TEX_ARRAY && !at->is_int;
+    bool filtered = is_filtered(t, at);
     if (filtered) find_corners(t, axes, &corners);
     memset(out, 0, 4 * sizeof *out); /* channels that are missing: 0, the last one too */
     for (int c = 0; c < t->channels; c++) {
