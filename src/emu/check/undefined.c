@@ -581,8 +581,8 @@ void undefined_atomic(Machine *m, const Warp *w, const Ins *in, int lane, uint64
                       given ? given : origin);
 }
 
-/* Which of a fetch's results texel k decides, from its undefined bytes: that of each channel, or the
-** k-th of a gather. */
+/* Returns the results of a fetch that texel k's undefined bytes decide: that of each channel, or
+** the k-th of a gather. */
 static uint32_t decided_by(const TexForm *f, int size, int k, uint32_t bytes) {
     uint32_t results = 0, all = (1u << size) - 1;
     if (f->gather) return bytes >> (f->gather - 1) * size & all ? 1u << k : 0;

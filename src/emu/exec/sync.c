@@ -251,12 +251,12 @@ static Stop foreign_mask(Machine *m, Warp *w, const Ins *in, const SyncForm *f) 
     return STOP_FAULT;
 }
 
-/* --- the whole warp at once, as it mostly is: nobody is missing, nobody is off, all is defined --- */
+/* --- the whole warp at once, as it mostly is: nobody is missing, nobody is off --- */
 
 static bool is_whole(const Machine *m, const Warp *w, const SyncForm *f) {
     const U32 *mask = (const U32 *)(const void *)row_at(w, f->mask);
-    if (m->follows && undefined_any(w)) return false;
-    return (w->active & w->live) == FULL_MASK && !m->emu->plain && !m->launch->exact && (!f->has_mask || row_is(mask, FULL_MASK));
+    if (m->emu->plain || m->launch->exact || (m->follows && undefined_any(w))) return false;
+    return (w->active & w->live) == FULL_MASK && (!f->has_mask || row_is(mask, FULL_MASK));
 }
 
 static void vote_whole(const Warp *w, const SyncForm *f) {
