@@ -73,6 +73,7 @@ return {
   { file = "src/emu/decode/library%.c", tests = "build/tests/emu_beyond build/tests/emu_format" },
   { file = "src/emu/exec/nested%.c", tests = "build/tests/emu_beyond build/tests/emu_whole" },
   { file = "src/emu/exec/surface%.c", tests = "build/tests/emu_beyond build/tests/emu_surface" },
+  { file = "src/runtime/used%.c", tests = "build/tests/runtime_used" },
   { file = "src/emu/exec/texture%.c", tests = "build/tests/emu_beyond build/tests/emu_tex "
     .. "build/tests/emu_instructions_texture" },
   { file = "src/replay/.*%.c", tests = "build/tests/replay build/tests/replay_turns "
