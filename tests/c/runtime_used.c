@@ -31,7 +31,7 @@
     P(loop, "a loop ends", NO, "", "1: dec %ecx\n jne 1b\n mov $3, %eax\n ret")                    \
     P(cut, "code that ends too early is unknown", UNKNOWN, "", "1: dec %ecx\n jne 1b\n")           \
     P(paths, "and where there are too many paths", UNKNOWN, "",                                    \
-      ".rept 20\n test %ecx, %ecx\n jne 1f\n" NO_RESULT "1:\n .endr\n" NO_RESULT)                   \
+      ".rept 20\n test %ecx, %ecx\n jne 1f\n" NO_RESULT "1:\n .endr\n" NO_RESULT)                  \
     P(steps, "or instructions", UNKNOWN, "", ".rept 500\n nop\n .endr\n" NO_RESULT)                \
     P(unknown, "or one that is not known", UNKNOWN, "", "andn %ecx, %ebx, %ebx\n" NO_RESULT)       \
     P(apx, "or a map", UNKNOWN, "", ".byte 0x62, 0xf4, 0x7c, 0x18, 16, 0xc8\n" NO_RESULT)          \
