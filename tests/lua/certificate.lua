@@ -222,6 +222,48 @@ tap.case("winners of a problem", function()
   tap.is(table.concat(result.promises, "; "), "that n is even", "no mark of a tolerance")
 end)
 
+tap.case("what a search says of its winner", function()
+  local p = gi.problem(scratch.problem(ROWS, TABLE))
+  local function said(genome)
+    local result = { best = { genome = genome }, promises = { "that x, which the tolerance says "
+      .. "that was guessed" } }
+    gi.certificate.told(p, 1).on_end { result = result }
+    return result
+  end
+  local right = said(UNROLLED)
+  tap.is(right.certified, "certified equal over the reals (0 comparisons alike, 1 data set)",
+    "of the small case")
+  tap.is(#right.promises, 1, "its marks stay until other sizes are tried")
+  tap.has(gi.json.encode(right.small_certificate), '"certified": true', "for its result")
+  tap.has(said(WRONG).certified, "not certified: answer 0 is another real number", "or why not")
+  tap.is(said("").certified, nil, "nothing of the kernel as it is")
+  local stopped = { best = { genome = UNROLLED } }
+  gi.certificate.told(p, 1).on_end { result = stopped, stopped = true }
+  tap.is(stopped.certified, nil, "nothing of a search that was ended")
+  local dear = gi.certificate.of { problem = p, genome = UNROLLED, jobs = 1, most = 10 }
+  tap.ok(not dear.certified, "a run that would take long is none")
+  tap.has(dear.why, "would take long: gilua verify tries it", "and says what does it")
+end)
+
+tap.case("the kernel of another problem", function()
+  local function against(source)
+    return gi.certificate.of { problem = gi.problem(scratch.problem(ROWS, TABLE)), jobs = 1,
+      other = gi.problem(scratch.problem(source, TABLE)) }
+  end
+  local c = against((ROWS:gsub("sum / 3%.0f", "(1.0f / 3.0f) * sum")))
+  tap.ok(c.certified, gi.certificate.sentence(c))
+  tap.ok(c.data_sets > 2, "on several sizes: " .. tostring(c.data_sets))
+  c = against((ROWS:gsub("        sum %+= 1e%-7f;\n", "")))
+  tap.ok(not c.certified, "a term that no tolerance notices is missed")
+  tap.has(c.why, OTHER, "in words")
+  c = against((ROWS:gsub("y%[i%] = ", "y[i] = __int_as_float(__float_as_int(sum) + n) + ")))
+  tap.has(gi.certificate.sentence(c), "line 10 of the winner: it uses the bits of a float",
+    "the other's line")
+  tap.raises(function() against((ROWS:gsub("float sum", "flaot sum"))) end,
+    'the unmodified kernel fails (compile_error): line 5: identifier "flaot"',
+    "the other kernel has to compile")
+end)
+
 tap.case("what a file says of a certificate", function()
   local c = { certified = true, comparisons = 1, data_sets = 2, degree_bits = 40.5 }
   tap.is(gi.certificate.sentence(gi.certificate.read(c)),

@@ -389,6 +389,7 @@ local function evolved(problem, o, folder, data)
   if start ~= "" then answer.say(o, "Starts from %s", start) end
   local watch = gi.otherdata.watch(problem, farm)
   local certified = o.certified and gi.certificate.watch(problem, o.jobs, watch.hold)
+    or gi.certificate.told(problem, o.jobs)
   local run = gi.evolve.run(with_search({
     problem = problem, farm = farm, fitness = gi.fitness.within(problem.tolerance),
     check = check_of(o, farm),
@@ -396,11 +397,11 @@ local function evolved(problem, o, folder, data)
     start_from = start_from, least = o.least,
     init = gi.own.first, genes = gi.own.genes(problem, o.transform),
     draw = draw_of(problem, farm, o),
-    hold = certified and certified.hold or watch.hold, breed = breed_of(o, folder),
+    hold = certified.hold or watch.hold, breed = breed_of(o, folder),
     new_case = function(_, rng, stage)
       return gi.own.drawn(problem, rng:int(1 << 31), o.device, stage)
     end,
-    observers = { looking_at(data, o, watch), limited(), watch, certified or {},
+    observers = { looking_at(data, o, watch), limited(), watch, certified,
       gi.telling.observer(), report, gi.progress.new { quiet = o.quiet, results = report } },
   }, problem, o))
   return run, watch

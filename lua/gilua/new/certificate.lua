@@ -14,6 +14,7 @@ local M = {}
 
 local FAST = "--use_fast_math"
 local MOST_TIMES = 8 -- the small case's instructions that a case may take
+local CHEAP = 4e6 -- warp instructions of a run after which nobody waits long
 
 ---@class Certificate
 ---@field certified boolean
@@ -48,6 +49,13 @@ local function is_of_source(problem, text)
   return not problem.is_ptx and below == "" and of_llvm == "" and not text:find "compiler=llvm"
 end
 
+--- The case that a certificate is tried on first.
+---@param problem gilua.problem
+---@return { data: string, spec: table }
+function M.small(problem)
+  return { data = "the small case", spec = problem.checked_case }
+end
+
 --- The cases that a certificate is tried on: the small one, others of its sizes, no special data.
 ---@param problem gilua.problem
 ---@param text string|Counterpart genome, or another file's kernel
@@ -55,7 +63,7 @@ end
 ---@param budget? integer
 ---@return { data: string, spec: table }[]
 function M.cases(problem, text, seed, budget)
-  local list = { { data = "the small case", spec = problem.checked_case } }
+  local list = { M.small(problem) }
   if not problem.definition.kernel_table then return list end
   for _, case in ipairs(otherdata.cases(problem, text, { seed = seed, budget = budget })) do
     local is_avoided = type(text) == "table" and text:avoids(case.spec)
@@ -116,12 +124,12 @@ end
 
 --- Certifies a genome, or another problem's kernel, equal to the unmodified kernel of a problem.
 ---@param o { problem: gilua.problem, genome?: string|Counterpart, other?: gilua.problem,
----  cases?: table[], seed?: integer, jobs?: integer } other: with the same arguments; its genome is
----  meant then
+---  cases?: table[], seed?: integer, jobs?: integer, most?: number } other: with the same
+---  arguments; its genome is meant then; most: warp instructions that the small case may take
 ---@return Certificate
 function M.of(o)
   o = settings.fill("gilua.certificate.of", o, { genome = "", seed = 1 },
-    { "problem", "other", "cases", "jobs" })
+    { "problem", "other", "cases", "jobs", "most" })
   if o.problem.definition.recorded then
     return refused "recorded programs are not certified, single kernels are"
   end
@@ -132,6 +140,10 @@ function M.of(o)
     { device = "emu", jobs = o.jobs })
   local text = kernel and "" or o.genome
   local base = farm:check({ "" })[1]
+  if o.most and (base.instructions or 0) > o.most then
+    return refused(("its small case takes %d warp instructions, and a run over the reals would "
+      .. "take long: gilua verify tries it"):format(base.instructions))
+  end
   local cases = o.cases or M.cases(o.problem, text, o.seed,
     base.instructions and base.instructions * MOST_TIMES)
   local specs = {}
@@ -192,6 +204,21 @@ function M.watch(problem, jobs, hold)
     local c = of(result.best.genome)
     result.certificate, result.certified = M.value(c), M.sentence(c)
     result.promises = M.open(c, result.promises)
+  end }
+end
+
+--- Says of a search's winner whether it is certified on the small case: an observer. `gilua verify`
+--- tries other sizes, too, so that marks stay until then.
+---@param problem gilua.problem
+---@param jobs? integer
+---@return { on_end: fun(run: Run) }
+function M.told(problem, jobs)
+  return { on_end = function(run)
+    local result = run.result
+    if not result or run.stopped or result.best.genome == "" then return end
+    local c = M.of { problem = problem, genome = result.best.genome, jobs = jobs, most = CHEAP,
+      cases = { M.small(problem) } }
+    result.small_certificate, result.certified = M.value(c), M.sentence(c)
   end }
 end
 

@@ -166,7 +166,7 @@ function M.result(run, total_seconds, keeps, dir)
     { "data", result.data }, { "untold", result.untold and json.array(result.untold) },
     { "promises", result.promises and json.array(result.promises) },
     { "promised", result.promised and json.array(result.promised) },
-    { "certificate", result.certificate },
+    { "certificate", result.certificate }, { "small_certificate", result.small_certificate },
     { "other_data", result.other_data }, { "refused", result.refused },
     { "told_by_some", telling.value(run) },
     { "front", frontier.value(result.front) },
