@@ -239,7 +239,7 @@ static int replay(lua_State *L) {
                                         "check_races", "benign_races",
                                         "memory_bytes", "shapes",      "turns",
                                         "joins",       "touched",     "meets",
-                                        NULL};
+                                        "exact",       NULL};
     static const char *const benign[] = {"warn", "refuse", NULL};
     const Recording *r = check_recording(L);
     EmuModel model = {0};
@@ -263,6 +263,7 @@ static int replay(lua_State *L) {
     o.count_uninitialised = bind_option_bool(L, 3, "count_uninitialised", false);
     o.check_races = read_races(L, 3);
     o.meets = bind_option_bool(L, 3, "meets", false);
+    o.exact = lua_istable(L, 3) ? bind_option_exact(L, 3) : NULL;
     ReplayResult result;
     gi_err err;
     if (!replay_run(r, &o, &result, &err)) return bind_failed(L, &err);
@@ -297,7 +298,8 @@ void bind_record(lua_State *L) {
          "(warp instructions of all launches), memory_bytes (that it may take), backwards (of each "
          "the last block begins first), "
          "count_uninitialised, check_races (\"none\", \"shared\", \"global\"), benign_races "
-         "(\"warn\", \"refuse\"), meets (as of module:launch), "
+         "(\"warn\", \"refuse\"), meets (as of module:launch), exact (likewise; its answers are "
+         "what the host got), "
          "shapes (bytes: x, y, z of the grid and of the block, of four bytes each, for each "
          "launch; 0: as it was), joins (four bytes for each launch: it is "
          "done with the next one, whose arguments begin at this byte, behind its own; 0: by "

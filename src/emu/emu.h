@@ -366,6 +366,18 @@ void emu_exact_free(EmuExact *x);
 ** in two kernels for the same input. */
 void emu_exact_memory(EmuExact *x, uint64_t address, const void *data, size_t size_bytes,
                       EmuExactType type, uint64_t id);
+/* Says that the launches are a program's: each has parameters of its own, and the host writes
+** memory between them. Memory that the host never wrote is not known then. */
+void emu_exact_program(EmuExact *x);
+/* The host of such a program wrote inputs, or the same byte everywhere, or moved bytes. id: as of
+** emu_exact_memory, another for each time. */
+void emu_exact_wrote(EmuExact *x, uint64_t address, size_t size_bytes, uint64_t id);
+void emu_exact_filled(EmuExact *x, uint64_t address, size_t size_bytes);
+void emu_exact_moved(EmuExact *x, uint64_t to, uint64_t from, size_t size_bytes);
+/* The same bytes of the host's lie at another place, too: emu_exact_memory's of them hold there. */
+void emu_exact_copied(EmuExact *x, const void *to, const void *from, size_t size_bytes);
+/* Nothing can be said of it, for this reason. */
+void emu_exact_refuse(EmuExact *x, const char *why);
 /* Takes answers, as the launches left them; data: what the host has there. */
 void emu_exact_take(EmuExact *x, uint64_t address, const void *data, size_t size_bytes,
                     EmuExactType type);
@@ -374,6 +386,7 @@ typedef enum EmuExactSide { EMU_EXACT_BOTH, EMU_EXACT_FIRST, EMU_EXACT_SECOND } 
 
 typedef struct EmuCertificate {
     bool certified;
+    bool alike; /* but for degree_bits: with another seed there would be as many more */
     uint64_t facts;       /* different comparisons and conversions of floats, the same in both */
     uint64_t comparisons; /* how often the first kernel made them */
     double degree_bits;   /* a wrong certificate has a chance of 2^-degree_bits at most */

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "replay/events.h"
+#include "replay/over_reals.h"
 
 #define MOST_BYTES ((uint64_t)1 << 40) /* of one allocation or copy */
 #define MOST_MOVED ((uint64_t)1 << 38) /* bytes of all copies and fills: a minute or two of them */
@@ -183,6 +184,19 @@ static void wrote(Run *run, const Place *p, const Event *e) {
     emu_wrote(run->emu, here(run, p->address), (size_t)event_span(p, e));
 }
 
+static bool is_variable(const Run *run, uint64_t address) {
+    for (int i = 0; i < run->n_variables; i++)
+        if (address - run->variables[i].recorded < run->variables[i].bytes) return true;
+    return false;
+}
+
+/* Tells a certificate what the event did. first: its first row's bytes. */
+static void over_reals(Run *run, const Event *e, const uint8_t *first) {
+    ReplayMoved m = {here(run, e->to.address), here(run, e->from.address), run->line,
+                     is_variable(run, e->to.address), first};
+    if (run->options->exact) replay_over_reals(run->options->exact, e, &m);
+}
+
 /* --- before it begins: everything has its address --- */
 
 /* Its line stands behind its module's and its memory's. */
@@ -333,6 +347,7 @@ static bool begin_memory(Run *run, const Event *e) {
                        (unsigned long long)e->bytes);
     gi_grow(run->hosts, run->n_hosts, run->cap_hosts);
     run->hosts[run->n_hosts++] = (Host){e->address, e->bytes, data};
+    if (run->options->exact) emu_exact_filled(run->options->exact, e->address, (size_t)e->bytes);
     return emu_map_at(run->emu, e->address, data, (size_t)e->bytes, false, "recorded memory",
                       run->err);
 }
@@ -388,6 +403,8 @@ static const void *texels_of(Run *run, const Event *e, const EmuTexture *t, gi_e
 
 static bool begin_texture(Run *run, const Event *e) {
     EmuTexture t;
+    if (run->options->exact)
+        emu_exact_refuse(run->options->exact, "the program has textures or surfaces");
     gi_err why = {0};
     if (!event_texture(e, &t)) return damaged(run, "the texture is impossible");
     t.data = run; /* some, for now */
@@ -443,7 +460,7 @@ static bool write_rows(Run *run, const Event *e) {
             memcpy(row_of(to, &e->to, y, z), data + (z * e->height + y) * e->width,
                    (size_t)e->width);
     free(data);
-    if (fits) wrote(run, &e->to, e);
+    if (fits) wrote(run, &e->to, e), over_reals(run, e, to);
     return fits || damaged(run, "its data have another size");
 }
 
@@ -463,7 +480,7 @@ static bool set_rows(Run *run, const Event *e) {
     for (uint64_t z = 0; to && z < e->depth; z++)
         for (uint64_t y = 0; y < e->height; y++)
             fill_row(row_of(to, &e->to, y, z), e);
-    if (to) wrote(run, &e->to, e);
+    if (to) wrote(run, &e->to, e), over_reals(run, e, to);
     return to != NULL;
 }
 
@@ -474,7 +491,7 @@ static bool copy_rows(Run *run, const Event *e) {
     for (uint64_t z = 0; from && z < e->depth; z++)
         for (uint64_t y = 0; y < e->height; y++)
             memmove(row_of(to, &e->to, y, z), row_of(from, &e->from, y, z), (size_t)e->width);
-    if (from) wrote(run, &e->to, e);
+    if (from) wrote(run, &e->to, e), over_reals(run, e, to);
     return from != NULL;
 }
 
@@ -491,6 +508,7 @@ static bool read_rows(Run *run, const Event *e) {
             memcpy(bytes + (z * e->height + y) * e->width, row_of(from, &e->to, y, z),
                    (size_t)e->width);
     read.bytes = bytes;
+    over_reals(run, e, bytes);
     record_name(recording_version(run->recording), bytes, read.size, read.name);
     read.same = e->name_len == RECORD_NAME - 1 && memcmp(read.name, e->name, RECORD_NAME - 1) == 0;
     int copied = e->name_len < RECORD_NAME ? e->name_len : RECORD_NAME - 1;
@@ -520,11 +538,16 @@ static void carry_variables(Run *run, int module, bool to_other) {
         const Variable *v = &run->variables[i];
         size_t bytes, other_bytes;
         if (v->module != module) continue;
-        void *own = emu_symbol(m->recorded, v->name, &bytes, NULL);
-        void *other = emu_symbol(m->used, v->name, &other_bytes, NULL);
+        uint64_t own_at, other_at;
+        void *own = emu_symbol(m->recorded, v->name, &bytes, &own_at);
+        void *other = emu_symbol(m->used, v->name, &other_bytes, &other_at);
         if (own == NULL || other == NULL || bytes != other_bytes) continue;
         if (to_other) memcpy(other, own, bytes);
         else memcpy(own, other, bytes);
+        if (run->options->exact == NULL) continue;
+        if (to_other) emu_exact_copied(run->options->exact, other, own, bytes);
+        emu_exact_moved(run->options->exact, to_other ? other_at : own_at,
+                        to_other ? own_at : other_at, bytes);
     }
 }
 
@@ -625,6 +648,7 @@ static bool launch(Run *run, const Event *e, int number, const char *kernel,
                    .refuse_benign_races = o->refuse_benign_races,
                    .meets = o->meets,
                    .backwards = o->backwards,
+                   .exact = o->exact,
                    .interrupt = o->interrupt};
     EmuModule *code = code_of(run, e->number, kernel);
     bool other = code != run->modules[e->number].recorded;
@@ -804,6 +828,7 @@ bool replay_run(const Recording *r, const ReplayOptions *options, ReplayResult *
     Run run = {.recording = r, .options = options, .out = &result, .err = err};
     run.emu = emu_new(options->model);
     emu_memory_limit(run.emu, options->memory_bytes);
+    if (options->exact) emu_exact_program(options->exact);
     bool ok = each_event(&run, find_managed) && each_event(&run, prepare_event) &&
               replace_code(&run);
     if (ok) set_variables(&run);

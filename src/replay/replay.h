@@ -57,6 +57,8 @@ typedef struct ReplayOptions {
     bool count_uninitialised; /* as of EmuLaunch … */
     EmuRaces check_races;
     bool refuse_benign_races, meets, backwards;
+    EmuExact *exact; /* NULL, or what the launches mean over the reals is added to it, and what the
+                        host got are its answers */
     const volatile int *interrupt;
 } ReplayOptions;
 

@@ -5,6 +5,7 @@ package.path = "tests/lua/?.lua;" .. package.path
 local gi = require "gilua"
 local overreals = require "overreals"
 local scratch = require "scratch"
+local tape = require "tape"
 local tap = require "tap"
 
 local function verdict(first, second, o)
@@ -140,6 +141,14 @@ tap.case("wrong by less than a tolerance", function()
     "rounding makes it")
 end)
 
+tap.case("rounding", function()
+  local plain, rounded = "z[i] * 0.0003f", "(z[i] * 0.0003f + 64.0f) - 64.0f"
+  refused("that changes answers by a hundredth", "y[i] = " .. rounded .. ";",
+    "y[i] = " .. plain .. ";", "rounding makes it")
+  certified("of one that is small beside its array", ("y[i] = i %% 8 ? z[i] * 1000 : %s;"):format(
+    rounded), ("y[i] = i %% 8 ? z[i] * 1000 : %s;"):format(plain))
+end)
+
 tap.case("what is not known", function()
   local c = refused("bits of a float", "y[i] = x[i];",
     "y[i] = __int_as_float(__float_as_int(x[i])\n + n[0]);", "bits of a float")
@@ -222,6 +231,37 @@ tap.case("winners of a problem", function()
   tap.is(table.concat(result.promises, "; "), "that n is even", "no mark of a tolerance")
 end)
 
+-- The degree of v is 2^36: of the certainty of one run 16 bits are left.
+local HIGH = [[
+extern "C" __global__ void k(const float *x, float *y, float scale, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    float v = x[i * 16];
+    for (int j = 0; j < 36; j++)
+        v = v * v * 0.5f;
+    y[i] = v + scale;
+}
+]]
+
+tap.case("formulas of a high degree", function()
+  local p = gi.problem(scratch.problem(HIGH, TABLE))
+  local function against(by, rounds)
+    local source = HIGH:gsub("v %* v %* 0.5f", by):gsub("36", rounds or "36")
+    return gi.certificate.of { problem = p, jobs = 1, cases = { gi.certificate.small(p) },
+      other = gi.problem(scratch.problem(source, TABLE)) }
+  end
+  local c = against "v * (0.5f * v)"
+  tap.ok(c.certified, gi.certificate.sentence(c))
+  tap.ok(c.degree_bits >= 20 and c.degree_bits < 40, "several seeds have their bits together: "
+    .. tostring(c.degree_bits))
+  c = against "v * v * 0.5000001f"
+  tap.has(c.why, OTHER, "another kernel is another one all the same")
+  p = gi.problem(scratch.problem((HIGH:gsub("36", "70")), TABLE))
+  c = against("v * (0.5f * v)", "70")
+  tap.has(c.why, "of too high a degree to tell", "no seed is enough")
+end)
+
 tap.case("what a search says of its winner", function()
   local p = gi.problem(scratch.problem(ROWS, TABLE))
   local function said(genome)
@@ -262,6 +302,98 @@ tap.case("the kernel of another problem", function()
   tap.raises(function() against((ROWS:gsub("float sum", "flaot sum"))) end,
     'the unmodified kernel fails (compile_error): line 5: identifier "flaot"',
     "the other kernel has to compile")
+end)
+
+-- A problem of a recording of tape's program; `name` is its folder's, `source` what it is said to
+-- be made of.
+local function recorded(folder, name, source)
+  scratch.write(folder .. "/a.rec", tape.recording(300))
+  scratch.write(("%s/%s.cu"):format(folder, name), source)
+  gi.recordedproblem.write({ folder .. "/a.rec" }, folder .. "/" .. name,
+    { source = ("%s/%s.cu"):format(folder, name), quiet = true, anyway = true })
+  return gi.problem(folder .. "/" .. name)
+end
+
+tap.case("a program of several launches", function()
+  local folder = tap.folder()
+  local p, n = recorded(folder, "p", tape.SOURCE), 0
+  local c = gi.certificate.of { problem = p, genome = "<_kernel.cu_8>", jobs = 1 }
+  tap.ok(c.certified, "a barrier less: " .. gi.certificate.sentence(c))
+  tap.ok(c.comparisons > 300, "its decisions are counted: " .. tostring(c.comparisons))
+  local function against(from, to)
+    n = n + 1
+    local source, changed = tape.SOURCE:gsub(from:gsub("%p", "%%%0"), (to:gsub("%%", "%%%%")))
+    assert(changed == 1)
+    return gi.certificate.of { problem = p, jobs = 1,
+      other = recorded(folder, "other" .. n, source) }
+  end
+  c = against("x[i] * by[1] + 1.0f", "1.0f + (by[1] * 0.5f) * (x[i] + x[i])")
+  tap.ok(c.certified, "another order of a product: " .. gi.certificate.sentence(c))
+  local function refuted(what, from, to, why)
+    local found = against(from, to)
+    tap.ok(not found.certified and (found.why or ""):find(why, 1, true), ("%s: %s"):format(what,
+      gi.certificate.sentence(found)))
+  end
+  refuted("a factor of 1.000001", "by[1] +", "by[1] * 1.000001f +", "another real number")
+  refuted("a variable's value in the variable's place", "x[i] * by[1]", "x[i] * 2.0f",
+    "another real number")
+  refuted("another element of the same value", "x[i] * by[1]", "x[i >= 7 ? i - 7 : i] * by[1]",
+    "another real number")
+  refuted("another bound of a comparison", "was > 4.0f", "was > 4.5f", "comparison")
+  refuted("bits of a float", "y[i] = was - 4.0f",
+    "y[i] = __int_as_float(__float_as_int(was - 4.0f) + n - 300)", "bits of a float")
+end)
+
+local TWICE = [[
+__global__ void add(float *y, float *was, int *count, float a)
+{
+  int i = threadIdx.x;
+  float by = a;
+  y[i] += by;
+  was[i] = a;
+  count[i]++;
+}
+]]
+
+-- A recording of two launches that are given the same number.
+local function launched_twice()
+  local t, at = tape.new(), { 0x800000000000, 0x810000000000, 0x820000000000 }
+  local zeros = ("\0"):rep(128)
+  t.event("gilua %s", gi.version)
+  t.event "program ./app"
+  t.event("module 0 %s", t.blob(tape.compiled(TWICE)))
+  for i = 1, 3 do
+    t.event("memory 0x%x 128 device", at[i])
+    t.event("write 0x%x 128 1 128 1 1 %s", at[i], t.blob(zeros))
+  end
+  for _ = 1, 2 do
+    t.event("launch 0 _Z3addPfS_Pif 1,1,1 32,1,1 0 0 9 %s",
+      tape.hexadecimal(string.pack("<i8i8i8f", at[1], at[2], at[3], 2)))
+  end
+  t.event("read 0x%x 128 1 128 1 1 %s", at[1], t.blob(string.pack("<f", 4):rep(32)))
+  return t.text()
+end
+
+tap.case("each launch has arguments of its own", function()
+  local folder = tap.folder()
+  scratch.write(folder .. "/a.rec", launched_twice())
+  local function problem(name, source)
+    scratch.write(("%s/%s.cu"):format(folder, name),
+      source .. "int main() { add<<<1, 32>>>(0, 0, 0, 2); }\n")
+    gi.recordedproblem.write({ folder .. "/a.rec" }, folder .. "/" .. name, { quiet = true,
+      source = ("%s/%s.cu"):format(folder, name), anyway = true })
+    return gi.problem(folder .. "/" .. name)
+  end
+  local p, n = problem("p", TWICE), 0
+  local function against(by)
+    n = n + 1
+    return gi.certificate.of { problem = p, jobs = 1, other = problem("other" .. n,
+      (TWICE:gsub("by = a", "by = " .. by))) }
+  end
+  local c = against "a + (a - a)"
+  tap.ok(c.certified, gi.certificate.sentence(c))
+  c = against "count[i] > 0 ? was[i] : a"
+  tap.has(c.why, OTHER, "the argument of the launch before, though it is as large here")
 end)
 
 tap.case("what a file says of a certificate", function()

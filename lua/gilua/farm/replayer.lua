@@ -325,6 +325,18 @@ function M:check(code, values, budget, guarded, loop_limit, plain, meets)
            meets = r.status == "ok" and r.meets or nil }
 end
 
+--- Runs the program over the reals, races checked: M:exactly of runner.lua. What the host writes
+--- are its inputs, and all that it copies out are the answers.
+function M:exactly(kernel, how)
+  local exact = core.exact.new(how.seed)
+  local r, why, status = self:replay(kernel.code, { exact = exact, budget = how.budget,
+    backwards = how.backwards, check_races = "global", benign_races = self.problem.benign_races },
+    kernel.values)
+  if r and r.status == "ok" then return exact end
+  exact:close()
+  return nil, r and place(r) or why, r and r.status or status
+end
+
 M.check_first = runner.check_first
 
 --- A verdict, with what the answers are worth, where it ran.

@@ -80,6 +80,7 @@ void emu_exact_free(Exact *x) {
     free(x->reason);
     free(x->answer);
     free(x->real);
+    free(x->mean);
     free(x);
 }
 
@@ -87,6 +88,15 @@ void emu_exact_memory(Exact *x, uint64_t address, const void *data, size_t size_
                       EmuExactType type, uint64_t id) {
     gi_grow(x->memory, x->n_memory, x->cap_memory);
     x->memory[x->n_memory++] = (ExactMemory){address, size_bytes, data, id, type};
+}
+
+void emu_exact_program(Exact *x) {
+    x->is_program = true;
+}
+
+void emu_exact_refuse(Exact *x, const char *why) {
+    x->at = NULL;
+    exact_fail(x, why);
 }
 
 void exact_begin(Exact *x, const Machine *m) {
@@ -204,6 +214,7 @@ static void add_answer(Exact *x, Word w, double real) {
         x->cap_answers = x->cap_answers ? x->cap_answers * 2 : 256;
         x->answer = gi_realloc(x->answer, x->cap_answers * sizeof *x->answer);
         x->real = gi_realloc(x->real, x->cap_answers * sizeof *x->real);
+        x->mean = gi_realloc(x->mean, x->cap_answers * sizeof *x->mean);
     }
     x->answer[x->n_answers] = w;
     x->real[x->n_answers++] = real;
@@ -217,15 +228,27 @@ static void take_number(Exact *x, const Num *n) {
     add_answer(x, n->w, n->real);
 }
 
+/* What a word of memory is as a number; of a double the first word tells it. */
+static double real_of(const Word *w, const uint8_t *at, size_t left) {
+    float single = 0;
+    double wide = 0;
+    memcpy(&single, at, sizeof single);
+    if (!w->half) return (double)single;
+    if (w->half == HALF_LOW && left >= sizeof wide) memcpy(&wide, at, sizeof wide);
+    return wide;
+}
+
 /* A word of an array of integers, or of structs that hold floats, too. */
-static void take_bits(Exact *x, Word w, uint32_t bits) {
-    float real;
-    memcpy(&real, &bits, sizeof real);
+static void take_bits(Exact *x, Word w, const uint8_t *at, size_t left) {
+    uint32_t bits;
+    double real = real_of(&w, at, left);
+    memcpy(&bits, at, sizeof bits);
     if (w.kind == WORD_POISON) exact_fail_by(x, &w);
     if (exact_is_number(&w)) exact_degree(x, w.degree);
     if (w.kind <= WORD_RAW) w = (Word){.kind = WORD_RAW, .p = bits};
     if (w.kind == WORD_INPUT) w.q = bits;
-    add_answer(x, w, !exact_is_number(&w) ? (double)bits : w.half ? 0 : (double)real);
+    if (exact_is_number(&w) && !isfinite(real)) fail_at(x, "an answer is no finite number", 0);
+    add_answer(x, w, exact_is_number(&w) ? real : (double)bits);
 }
 
 /* Constants that are no numbers are told apart by their bits. */
@@ -262,22 +285,30 @@ static void take_double(Exact *x, uint64_t address, const uint8_t *at) {
     take_number(x, &n);
 }
 
+/* The mean absolute value of an array's numbers, kept with each of its answers. */
+static void set_mean(Exact *x, size_t from) {
+    double sum = 0, n = 0;
+    for (size_t i = from; i < x->n_answers; i++)
+        if (exact_is_number(&x->answer[i])) sum += fabs(x->real[i]), n++;
+    for (size_t i = from; i < x->n_answers; i++) x->mean[i] = n > 0 ? sum / n : 0;
+}
+
 void emu_exact_take(Exact *x, uint64_t address, const void *data, size_t size_bytes,
                     EmuExactType type) {
     const uint8_t *at = data;
+    size_t from = x->n_answers;
     x->at = NULL;
     for (size_t i = 0; i + 4 <= size_bytes; i += 4) {
-        uint32_t bits;
         x->wrote_number |= exact_wrote_number(x, address + i);
         if (type == EMU_EXACT_F64 && i % 8 == 0 && i + 8 <= size_bytes)
             take_double(x, address + i, at + i);
         if (type == EMU_EXACT_F32) take_single(x, address + i, at + i);
-        if (type != EMU_EXACT_WORDS) continue;
-        memcpy(&bits, at + i, sizeof bits);
-        take_bits(x, exact_load(x, address + i), bits);
+        if (type == EMU_EXACT_WORDS)
+            take_bits(x, exact_load(x, address + i), at + i, size_bytes - i);
     }
     for (size_t i = size_bytes / 4 * 4; i < size_bytes; i++) /* bytes at the end are integers */
         add_answer(x, (Word){.kind = WORD_RAW, .p = at[i]}, (double)at[i]);
+    set_mean(x, from);
 }
 
 /* --- two of them --- */
@@ -307,9 +338,11 @@ static bool facts_within(const Exact *a, const Exact *b, EmuExactSide side, EmuC
 }
 
 enum { FAR = 100 }; /* numbers that rounding brought further apart than one in so many */
+#define FAR_OF_ALL 1e-4 /* and than this share of their array's mean */
 
-static bool are_near(double a, double b) {
-    return fabs(a - b) <= fmax(fabs(a), fabs(b)) / FAR || fabs(a - b) < 1e-6;
+static bool are_near(double a, double b, double mean) {
+    return fabs(a - b) <= fmax(fmax(fabs(a), fabs(b)) / FAR, mean * FAR_OF_ALL) ||
+           fabs(a - b) < 1e-6;
 }
 
 /* The same real number; the same integer: of an input that was moved as it is, the same input. */
@@ -330,7 +363,7 @@ static bool answers_alike(const Exact *a, const Exact *b, EmuCertificate *out) {
             return refuse(out, EMU_EXACT_BOTH, 0,
                           "answer %zu is another real number: %.9g and %.9g here", i, a->real[i],
                           b->real[i]);
-        if (numbers && !are_near(a->real[i], b->real[i]))
+        if (numbers && !are_near(a->real[i], b->real[i], a->mean[i]))
             return refuse(out, EMU_EXACT_BOTH, 0,
                           "answer %zu is the same real number, but rounding makes it %.9g and %.9g",
                           i, a->real[i], b->real[i]);
@@ -362,6 +395,7 @@ bool emu_exact_compare(const Exact *a, const Exact *b, EmuCertificate *out) {
     if (!answers_alike(a, b, out) || !facts_within(b, a, EMU_EXACT_SECOND, out) ||
         !facts_within(a, b, EMU_EXACT_FIRST, out))
         return false;
+    out->alike = out->degree_bits > 0;
     if (!(out->degree_bits >= LEAST_BITS))
         return refuse(out, EMU_EXACT_BOTH, 0, "the formulas are of too high a degree to tell");
     out->certified = true;

@@ -95,6 +95,7 @@ struct Exact {
     uint64_t launch;
     ExactReason *reason;
     int n_reasons, cap_reasons;
+    bool is_program; /* emu_exact_program */
     bool failed;
     char why[160];
     int line;
@@ -104,6 +105,7 @@ struct Exact {
     bool wrote_number; /* some answer is a number that a kernel wrote */
     Word *answer;      /* of the arrays that emu_exact_take was given, one after the other */
     double *real;      /* what the kernel answered there, as a number or as an integer */
+    double *mean;      /* of the absolute values of its array's numbers */
     size_t n_answers, cap_answers;
 };
 

@@ -55,7 +55,7 @@ static Word fresh(Exact *x, uint64_t address) {
 
 Word exact_load_host(Exact *x, const void *at) {
     uintptr_t place = (uintptr_t)at;
-    for (int i = 0; i < x->n_memory; i++) {
+    for (int i = x->n_memory - 1; i >= 0; i--) { /* the last that the host wrote there */
         const ExactMemory *m = &x->memory[i];
         if (m->data && place - (uintptr_t)m->data < m->size)
             return word_of(x, m, place - (uintptr_t)m->data);
@@ -115,6 +115,57 @@ void exact_store(Exact *x, uint64_t address, const Word *w) {
     page_made(x, address >> PAGE_SHIFT)->word[address >> 2 & (PAGE_WORDS - 1)] = *w;
 }
 
+/* --- what the host of a program does between launches --- */
+
+/* A word that the host changes in part: what a kernel wrote there is not known any more. */
+static Word in_part(Exact *x, uint64_t address, const Word *whole) {
+    const ExactPage *p = page_of(x, address >> PAGE_SHIFT);
+    const Word *old = p ? &p->word[address >> 2 & (PAGE_WORDS - 1)] : NULL;
+    if (old == NULL || old->kind <= WORD_INPUT) return *whole;
+    return exact_poison(x, "the host writes a part of a number that a kernel wrote");
+}
+
+/* Gives the words of a piece of memory, each by its number; words at its ends may be in part. */
+static void host_writes(Exact *x, uint64_t address, size_t size, const ExactMemory *m) {
+    x->at = NULL;
+    for (uint64_t at = address & ~(uint64_t)3; at < address + size; at += 4) {
+        bool whole = at >= address && at + 4 <= address + size;
+        Word w = word_of(x, m, at - (address & ~(uint64_t)3));
+        if (!whole) w = in_part(x, at, &w);
+        exact_store(x, at, &w);
+    }
+}
+
+void emu_exact_wrote(Exact *x, uint64_t address, size_t size_bytes, uint64_t id) {
+    host_writes(x, address, size_bytes, &(ExactMemory){.id = id, .type = EMU_EXACT_WORDS});
+}
+
+void emu_exact_filled(Exact *x, uint64_t address, size_t size_bytes) {
+    host_writes(x, address, size_bytes, &(ExactMemory){.type = EMU_EXACT_RAW});
+}
+
+void emu_exact_moved(Exact *x, uint64_t to, uint64_t from, size_t size_bytes) {
+    if ((to | from | size_bytes) & 3) {
+        emu_exact_refuse(x, "the host moves parts of words within the GPU's memory");
+        return;
+    }
+    Word *words = gi_alloc(size_bytes / 4 * sizeof *words + 1);
+    x->at = NULL;
+    for (size_t i = 0; i < size_bytes / 4; i++) words[i] = exact_load(x, from + 4 * i);
+    for (size_t i = 0; i < size_bytes / 4; i++) exact_store(x, to + 4 * i, &words[i]);
+    free(words);
+}
+
+void emu_exact_copied(Exact *x, const void *to, const void *from, size_t size_bytes) {
+    uintptr_t begin = (uintptr_t)from;
+    for (int i = 0, n = x->n_memory; i < n; i++) {
+        ExactMemory m = x->memory[i];
+        if (!m.data || (uintptr_t)m.data - begin >= size_bytes) continue;
+        m.data = (const uint8_t *)to + ((uintptr_t)m.data - begin);
+        emu_exact_memory(x, 0, m.data, m.size, m.type, m.id);
+    }
+}
+
 /* --- shared and local memory --- */
 
 static ExactShared *shared_found(Exact *x, const Machine *m) {
@@ -168,7 +219,8 @@ static PtxSpace resolved(PtxSpace space, uint64_t *address) {
 }
 
 Word exact_param(const Exact *x, uint64_t offset) {
-    ExactMemory params = {.id = EMU_EXACT_PARAMS, .type = EMU_EXACT_WORDS};
+    uint64_t launch = x->is_program ? x->launch << 32 : 0;
+    ExactMemory params = {.id = launch | EMU_EXACT_PARAMS, .type = EMU_EXACT_WORDS};
     return input(x, &params, offset);
 }
 
