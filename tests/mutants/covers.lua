@@ -13,6 +13,8 @@ local FUNNEL = "tests/lua/funnel.lua tests/lua/verdicts.lua tests/lua/screen.lua
 
 return {
   { file = "src/emu/exact/.*%.c", tests = "tests/lua/certificate.lua" },
+  { file = "lua/gilua/new/judgement%.lua", tests = "tests/lua/judgement.lua" },
+  { file = "lua/gilua/report/judgewords%.lua", tests = "tests/lua/judgement.lua" },
   -- A fact is tested alone: what only its rewritings' tests would notice is a test that is missing.
   { file = "lua/gilua/facts/.*%.lua", tests = "tests/lua/facts_apart.lua "
     .. "tests/lua/facts_blockwise.lua tests/lua/facts_early.lua tests/lua/facts_effects.lua "
