@@ -139,6 +139,77 @@ tap.case("what tells nothing", function()
     "right, 2.000x (1.500 to 3.000)", "a right row")
 end)
 
+tap.case("cases in JSON", function()
+  local function said(...)
+    local j, _, farm, problem = judged { { ... } }
+    return gi.json.encode(words.value(SAID, problem, NEW, j, farm)):match '"cases".*'
+  end
+  tap.has(said(right(), right { off = 1, wrong = 1 }), '"verdict": "not told"', "no word of it")
+  tap.has(said(right(), right { off = 1, wrong = 1 }), "the old kernel does not give", "and why")
+  tap.has(said(right { status = "timeout", message = "too long" }, right()),
+    '"verdict": "stopped"', "too slow")
+  tap.has(said(right { status = "timeout", message = "too long" }, right()), '"why": "too long"',
+    "and why")
+  tap.has(said(right { off = 1, wrong = 1 }, right()), '"verdict": "wrong"', "wrong")
+  tap.has(said(right(), right(), claim(2)), '"verdict": "right"', "right")
+end)
+
+tap.case("wrong at other sizes alone", function()
+  local _, _, farm, problem = judged { { right(), right(), claim(2) } }
+  local function hint(rows, full)
+    local j = { right = false, fault = { data = "size 1", case = "c", why = "no" }, promises = {},
+      other = { rows = rows }, rows = full or { { ratio = 1 } } }
+    return verdict(j, farm, problem):find("--own-size", 1, true) ~= nil
+  end
+  local function of_kind(what) return { verdict = what, spec = { family = "zeros" } } end
+  local at_size = { verdict = "wrong", spec = {} }
+  tap.ok(hint { of_kind "right", at_size }, "a person may know that there are no others")
+  tap.ok(hint { of_kind "wrong", at_size }, "wrong on all data of the small size")
+  tap.ok(not hint { of_kind "right", of_kind "wrong" }, "not where some kinds of data show it")
+  tap.ok(not hint { of_kind "right", { verdict = "wrong", spec = {}, is_full = true } },
+    "not where it is wrong at full size")
+  tap.ok(not hint({ of_kind "right", at_size }, { { ratio = 1 }, { why = "wrong" } }),
+    "nor on data that nobody saw")
+  tap.ok(not hint({ of_kind "right", at_size }, {}), "nor where no full size was tried")
+end)
+
+tap.case("which argument is which", function()
+  local new = { kernel = "k", texts = { grid = "g" }, olds = { { name = "x" }, { name = "n" } },
+    read = { params = { { name = "x" }, { name = "count" } } },
+    found = { { old = 1, how = "by its name" }, { old = 2, how = "by its place" } } }
+  function new.own_launch()
+    return { grid = { 4, 1, 1 }, block = { 32, 2, 1 }, scalars = { 8, 9 } }
+  end
+  local function said() return table.concat(words.matches(SAID, { kernel = "o" }, new), "\n") end
+  tap.is(said(), "old  o of old.cu\nnew  k of new.cu, launched as 4 blocks of 32x2 threads\n"
+    .. "  the arguments:\n    x\n    count is n (by its place)", "by name and by place")
+  new.found = { { old = 1, how = "by its place" } }
+  tap.has(said(), "    x is x (by its place)\n    count is 9", "a number that the launch gives")
+  new.found, new.texts = { { old = 1, how = "by its name" }, { old = 2, how = "by its name" } }, {}
+  tap.has(said(), "  the same arguments, by their names", "all by their names")
+  tap.has(said(), "as the old kernel, for its file has no launch", "a file without a launch")
+  new.found = { { old = 2, how = "by its name" }, { old = 1, how = "by its name" } }
+  tap.has(said(), "the arguments:", "in another order they are listed")
+end)
+
+tap.case("a fault once more", function()
+  local kept = { data = "zeros" }
+  local function said(found) return table.concat(words.fault_lines(SAID, kept, found), "\n") end
+  tap.is(said { answers = {} }, "new.cu: right on zeros", "gone")
+  tap.is(said { untold = "the kernel as it is fails", answers = {} },
+    "new.cu: not told, the old kernel fails on zeros", "not told")
+  local found = { why = "2 of 3 answers", answers = { { index = 7, got = 1.5, expected = 2 } } }
+  tap.is(said(found), "new.cu: WRONG on zeros: 2 of 3 answers\n  answer 7 is 1.5, and was 2",
+    "with the answers that are wrong")
+  local value = gi.json.encode(words.fault_value(SAID, kept, found))
+  tap.has(value, '"verdict": "wrong"', "in JSON")
+  tap.has(value, '"index": 7', "with the answers")
+  tap.has(gi.json.encode(words.fault_value(SAID, kept, { answers = {} })), '"verdict": "right"',
+    "right in JSON")
+  tap.has(gi.json.encode(words.fault_value(SAID, kept, { untold = "no", answers = {} })),
+    '"verdict": "not told"', "not told in JSON")
+end)
+
 tap.case("bytes over time", function()
   local j, _, farm, problem = judged { { right(), right(), claim(2) } }
   tap.is(j.bytes, 1000 * DRAM, "what it touches, each byte once")
@@ -148,9 +219,14 @@ tap.case("bytes over time", function()
   j, _, farm, problem = judged({ { right(), right(), claim(2) } }, { claimed_ns = 799 })
   tap.has(j.impossible, "0.80 us are too short", "a claim below it")
   tap.has(verdict(j, farm, problem), "IMPOSSIBLE: 0.80 us are too short", "in words")
+  SAID.claim = 0.799
+  tap.has(verdict(j, farm, problem), "in the claimed 0.80 us", "as somebody claims it")
+  SAID.claim = nil
   tap.ok(not judged({ { right(), right(), claim(2) } }, { claimed_ns = 800 }).impossible,
     "as long as memory takes is possible")
   j, _, farm, problem = judged { { right { least_memory = 490 }, right(), claim(2) } }
+  tap.ok(not judged({ { right(), right { least_memory = 0 }, claim(2) } }).few_bytes,
+    "no share of nothing")
   tap.near(j.few_bytes, 0.49, "less than half of the old kernel's bytes", 1e-9)
   tap.has(verdict(j, farm, problem), "Look: that is 49 % of the bytes", "in words")
 end)
