@@ -60,7 +60,7 @@ tap.case("right and faster", function()
   tap.is(j.answers, 300, "answers are counted")
   tap.is(j.max_error, 0.75, "the largest error of all")
   local said = verdict(j, farm, problem)
-  tap.has(said, "RIGHT AND FASTER: k of new.cu", "in words")
+  tap.has(said, "RIGHT AND FASTER: k of new.cu\nRight: 300 answers", "in words")
   tap.has(said, "Right: 300 answers; at full size the largest error is 0.75", "how right")
   tap.has(said, "Speed: 3.000 times faster (2.000 to 5.000), ticks of the virtual GPU", "how fast")
   tap.has(gi.json.encode(words.value(SAID, problem, NEW, j, farm)),
@@ -81,8 +81,10 @@ tap.case("right and not faster", function()
   tap.is(words.cases(j)[3].failure, "1.005 times as fast", "the test of the speed fails")
   tap.ok(judged({ { right(), right(), claim(1.005) } }, { virtual = false }).faster,
     "of time on a GPU it is one, where all of the interval is above 1")
-  tap.ok(not judged({ { right(), right(), claim(1.5, 1, 2) } }, { virtual = false }).faster,
-    "and none where a part is not")
+  local gpu, _, device = judged({ { right(), right(), claim(1.5, 1, 2) } }, { virtual = false })
+  tap.ok(not gpu.faster, "and none where a part is not")
+  tap.has(verdict(gpu, device, problem), "(1.000 to 2.000), time on the GPU", "in words")
+  tap.has(gi.json.encode(words.value(SAID, problem, NEW, gpu, device)), '"unit": "ns"', "in JSON")
 end)
 
 tap.case("wrong", function()
@@ -95,6 +97,10 @@ tap.case("wrong", function()
   local said = verdict(j, farm, problem)
   tap.has(said, "WRONG: k of new.cu\nFirst fault: on data of full size (case 1): 25 of 100",
     "in words")
+  tap.ok(not said:find("guessed", 1, true), "nothing was guessed")
+  SAID.guesses = 1
+  tap.has(verdict(j, farm, problem), "Look: data are guessed, where p/problem.lua", "or it says so")
+  SAID.guesses = nil
   tap.is(words.sentence(SAID, NEW, j), "k of new.cu is wrong, first on data of full size",
     "in a sentence")
   local value = gi.json.encode(words.value(SAID, problem, NEW, j, farm))
@@ -125,6 +131,7 @@ end)
 tap.case("what tells nothing", function()
   local j = judged { { right(), right { off = 1, wrong = 1 }, claim(2) } }
   tap.ok(j.rows[1].untold and not j.rows[1].ratio, "data on which the old kernel is wrong")
+  tap.ok(not j.right and not j.fault, "neither right nor wrong, where nothing else was told")
   tap.has(words.row(j.rows[1], "new.cu"), "not told: the old kernel does not give", "in words")
   tap.is(words.cases(j)[2].skipped, "the old kernel does not give its own answers there",
     "a test that is skipped")
@@ -178,10 +185,10 @@ tap.case("which argument is which", function()
     read = { params = { { name = "x" }, { name = "count" } } },
     found = { { old = 1, how = "by its name" }, { old = 2, how = "by its place" } } }
   function new.own_launch()
-    return { grid = { 4, 1, 1 }, block = { 32, 2, 1 }, scalars = { 8, 9 } }
+    return { grid = { 4, 1, 1 }, block = { 32, 2, 4 }, scalars = { 8, 9 } }
   end
   local function said() return table.concat(words.matches(SAID, { kernel = "o" }, new), "\n") end
-  tap.is(said(), "old  o of old.cu\nnew  k of new.cu, launched as 4 blocks of 32x2 threads\n"
+  tap.is(said(), "old  o of old.cu\nnew  k of new.cu, launched as 4 blocks of 32x2x4 threads\n"
     .. "  the arguments:\n    x\n    count is n (by its place)", "by name and by place")
   new.found = { { old = 1, how = "by its place" } }
   tap.has(said(), "    x is x (by its place)\n    count is 9", "a number that the launch gives")
@@ -214,6 +221,8 @@ tap.case("bytes over time", function()
   local j, _, farm, problem = judged { { right(), right(), claim(2) } }
   tap.is(j.bytes, 1000 * DRAM, "what it touches, each byte once")
   tap.ok(not j.impossible and not j.few_bytes, "a time that memory allows")
+  tap.has(verdict(j, farm, problem), ("writes %.2f MB, each byte once, in 1.00 us: %.2f TB/s")
+    :format(j.bytes / 1e6, j.bytes / 1e6), "in words")
   tap.has(verdict(j, farm, problem), "the least time for its work is 0.90 us, by memory",
     "in words")
   j, _, farm, problem = judged({ { right(), right(), claim(2) } }, { claimed_ns = 799 })
