@@ -2,8 +2,9 @@
 # that a script or a command itself lists with --help. It needs fish 3.4.
 
 # written by make docs: names
-set -g __gilua_commands doctor new check tune evolve apply resume log watch show export rescore diff replay merge verify judge profile serve agent cluster run record help version
+set -g __gilua_commands doctor improve new check tune evolve apply resume log watch show export rescore diff replay merge verify judge profile serve agent cluster run record help version
 complete -c gilua -n __gilua_first -a doctor -d 'what this machine has, and what to do about what it lacks'
+complete -c gilua -n __gilua_first -a improve -d 'a faster kernel and a verdict, in minutes: the steps below in one'
 complete -c gilua -n __gilua_first -a new -d 'a problem folder for a kernel of that file'
 complete -c gilua -n __gilua_first -a check -d 'what is wrong with a problem, in order'
 complete -c gilua -n __gilua_first -a tune -d 'its parameters, each setting measured'
@@ -110,7 +111,7 @@ complete -c gilua -n 'string match -q -- "-*" (commandline -ct)' -a '(__gilua_ow
 # written by make docs: words
 complete -c gilua -n '__gilua_after check tune evolve profile' -a '(__gilua_folders problem.lua)'
 complete -c gilua -n '__gilua_after apply resume log watch show export rescore diff replay merge verify' -a '(__gilua_folders result.json experiment.json)'
-complete -c gilua -n '__gilua_after new' -a '(__fish_complete_suffix .cu; __fish_complete_suffix .rec)'
+complete -c gilua -n '__gilua_after improve new' -a '(__fish_complete_suffix .cu; __fish_complete_suffix .rec)'
 complete -c gilua -n '__gilua_after judge serve agent cluster run record' -F
 complete -c gilua -n '__gilua_after help' -a "$__gilua_commands"
 # end of words

@@ -28,6 +28,7 @@
 static const char usage_text[] =
     "usage: gilua [options] [script [args]]\n"
     "       gilua doctor            what this machine has, and what to do about what it lacks\n"
+    "       gilua improve FILE.cu   a faster kernel and a verdict, in minutes: the steps below in one\n"
     "       gilua new FILE.cu [DIR] a problem folder for a kernel of that file\n"
     "       gilua check DIR         what is wrong with a problem, in order\n"
     "       gilua tune DIR          its parameters, each setting measured\n"
@@ -56,7 +57,7 @@ static const char usage_text[] =
     "  -e CODE       run CODE\n"
     "  -l NAME       require NAME into global NAME\n"
     "  -i            enter the prompt after running the script\n"
-    "  -v            print versions\n"
+    "  -v, -V        print versions\n"
     "  -             run standard input as a script\n"
     "  --            stop handling options\n"
     "gilua's own; a script that reads options with gi.cli takes them after its name too:\n"
@@ -66,7 +67,7 @@ static const char usage_text[] =
     "  --jobs N      worker processes\n"
     "  --cluster URL agents on other machines do the work (gilua agent)\n"
     "  --quiet       no progress\n"
-    "  --help        this text\n"
+    "  -h, --help    this text\n"
     "  --version     print versions\n"
     "exit status: 0; 1 something is wrong; 2 the command line is; 3 no winner;\n"
     "             4 gilua run: the virtual GPU cannot run the program;\n"
@@ -216,13 +217,25 @@ void host_hold_on(void) {
     signal(SIGINT, SIG_IGN);
 }
 
+/* Pushes a field of gilua.core; is it a string? */
+static bool core_string(lua_State *L, const char *field) {
+    return lua_getfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE) == LUA_TTABLE &&
+           lua_getfield(L, -1, "gilua.core") == LUA_TTABLE &&
+           lua_getfield(L, -1, field) == LUA_TSTRING;
+}
+
 /* A run that has begun to leave results says where (lua/gilua/report/folder.lua): core.results. Not
 ** where somebody has taken the folder away. */
 static int name_results(lua_State *L) {
-    if (lua_getfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE) == LUA_TTABLE &&
-        lua_getfield(L, -1, "gilua.core") == LUA_TTABLE &&
-        lua_getfield(L, -1, "results") == LUA_TSTRING && access(lua_tostring(L, -1), F_OK) == 0)
+    if (core_string(L, "results") && access(lua_tostring(L, -1), F_OK) == 0)
         fprintf(stderr, "gilua: results so far are in %s\n", lua_tostring(L, -1));
+    return 0;
+}
+
+/* After a signal: the command that goes on with the run (lua/gilua/report/history.lua). */
+static int name_next(lua_State *L) {
+    if (core_string(L, "goes_on"))
+        fprintf(stderr, "gilua: to go on: %s\n", lua_tostring(L, -1));
     return 0;
 }
 
@@ -255,8 +268,8 @@ bool host_report(lua_State *L, int status) {
     if (message) print_error(message, len);
     else fputs("gilua: (error message is no string)\n", stderr);
     lua_pop(L, 1);
-    lua_pushcfunction(L, name_results);
-    if (presses > 0 || lua_pcall(L, 0, 0, 0) != LUA_OK) lua_pop(L, 1);
+    lua_pushcfunction(L, presses > 0 ? name_next : name_results);
+    if (lua_pcall(L, 0, 0, 0) != LUA_OK) lua_pop(L, 1);
     return false;
 }
 
@@ -300,7 +313,8 @@ static bool collect_short(char **argv, int *i, Args *a) {
     a->why = "it is unknown; see gilua --help";
     bool alone = arg[2] == '\0';
     if (arg[1] == 'i' && alone) a->interactive = a->version = true;
-    else if (arg[1] == 'v' && alone) a->version = true;
+    else if ((arg[1] == 'v' || arg[1] == 'V') && alone) a->version = true;
+    else if (arg[1] == 'h' && alone) a->help = true;
     else if (arg[1] == 'e' || arg[1] == 'l') {
         a->executes = true;
         a->why = "it needs an argument";
@@ -517,9 +531,10 @@ static bool run_command(lua_State *L, const char *function, const char *word) {
 
 static bool is_command(const char *word) {
     static const char *const words[] = {
-        "doctor", "new",     "check",  "tune",    "evolve",  "apply", "verify",  "resume", "run",
-        "log",    "show",    "export", "rescore", "record",  "merge", "watch",   "replay", "diff",
-        "agent",  "cluster", "judge",  "serve",   "profile", "help",  "version", NULL};
+        "doctor",  "improve", "new",    "check", "tune",   "evolve",  "apply",  "verify",
+        "resume",  "run",     "log",    "show",  "export", "rescore", "record", "merge",
+        "watch",   "replay",  "diff",   "agent", "cluster", "judge",  "serve",  "profile",
+        "help",    "version", NULL};
     for (const char *const *w = words; *w; w++)
         if (strcmp(*w, word) == 0) return true;
     return false;

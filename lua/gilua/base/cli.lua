@@ -62,7 +62,7 @@ M.standard = {
   M.compiling[1], M.compiling[2],
   { name = "json", default = false, of_runs = true,
     doc = "tell what happens as JSON, an object a line; text goes to standard error" },
-  { name = "help", default = false, doc = "print this and stop" },
+  { name = "help", default = false, doc = "print this and stop (also -h)" },
 }
 
 -- Those that a script may leave unsaid, and that hold for all that it does.
@@ -232,7 +232,8 @@ function M.parse(spec, argv, host)
   if not taken then return nil, unfit end
   local i, words = 1, 0
   while i <= #argv do
-    local name, attached = argv[i]:match("^%-%-([^=]+)=?(.*)$")
+    local word = argv[i] == "-h" and "--help" or argv[i]
+    local name, attached = word:match("^%-%-([^=]+)=?(.*)$")
     local place = not name and place_for(spec, words)
     if place then
       put(values, place, argv[i])
@@ -242,7 +243,7 @@ function M.parse(spec, argv, host)
     elseif not by_name[name] then
       return nil, unknown(name, by_name)
     else
-      if not argv[i]:find("=", 1, true) then attached = nil end
+      if not word:find("=", 1, true) then attached = nil end
       local value, rest = value_at(by_name[name], argv, i, attached)
       if value == nil then return nil, rest end
       put_value(values, by_name[name], value)

@@ -11,8 +11,10 @@ local M = {}
 ---@type fun(text: string): string
 M.text = core.system.printable
 
---- print, for what may hold text from elsewhere.
+--- print, for what may hold text from elsewhere. `M.before_line` is called first, where a line that
+--- moves (gilua.base.liveline) has to go.
 function M.print(...)
+  if M.before_line then M.before_line() end
   local list = table.pack(...)
   for i = 1, list.n do list[i] = M.text(tostring(list[i])) end
   print(table.unpack(list, 1, list.n))

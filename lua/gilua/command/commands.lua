@@ -8,7 +8,6 @@ local ends = require "gilua.base.ends"
 local events = require "gilua.base.events"
 local fail = require "gilua.base.fail"
 local gi = require "gilua"
-local improve = require "gilua.command.improve"
 local meant = require "gilua.command.meant"
 local past = require "gilua.command.past"
 local ownprogram = require "gilua.new.ownprogram"
@@ -22,7 +21,8 @@ local RUN_S = 60 -- that a program of `gilua new --run` may run
 -- By name; each returns an exit status, nil for success.
 local COMMANDS = {
   doctor = require "gilua.command.doctor", run = program.run, record = program.record,
-  tune = improve.tune, evolve = improve.evolve,
+  improve = require("gilua.command.improve").command,
+  tune = require("gilua.command.tune").command, evolve = require("gilua.command.evolve").command,
   apply = winner.apply, verify = winner.verify, log = past.log, show = past.show,
   export = past.export, rescore = past.rescore, merge = require "gilua.command.merge",
   replay = require "gilua.command.replay", diff = require("gilua.command.rundiff").run,

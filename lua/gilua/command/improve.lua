@@ -1,509 +1,231 @@
--- improve: gilua tune and evolve. Either leaves a run's folder, which apply and verify take, and
--- from which evolution may start again.
+-- improve: gilua improve: from a file to a verdict in one command. It makes the problem (new),
+-- checks it, tunes it where it has few settings, evolves, verifies, and says what came of it. Each
+-- step is that of the command of its name; here they share one clock, and say one line each.
 
-local crew = require "gilua.farm.crew"
-local ends = require "gilua.base.ends"
-local fail = require "gilua.base.fail"
-local gi = require "gilua"
 local answer = require "gilua.command.answer"
 local boxed = require "gilua.command.boxed"
-local runs = require "gilua.command.runs"
+local crew = require "gilua.farm.crew"
+local ends = require "gilua.base.ends"
+local evolve = require "gilua.command.evolve"
+local events = require "gilua.base.events"
+local fail = require "gilua.base.fail"
+local gi = require "gilua"
+local lfs = require "lfs"
+local liveline = require "gilua.base.liveline"
 local shell = require "gilua.base.shell"
+local tune = require "gilua.command.tune"
+local verdict = require "gilua.command.verdict"
 local winner = require "gilua.command.winner"
 
 local M = {}
 
-local SAMPLE = { name = "sample", default = 500, min = 1,
-  doc = "of more settings than these, so many are drawn at random" }
+local FEW_SETTINGS = 64 -- each is measured before evolution; more are genes alone
+local MOST_KERNELS = 60 -- of a generation
+local LEAST_KERNELS = 12
+local GENERATIONS_A_MINUTE = 6
+local FIRST_GENERATION = 0.1 -- of the whole time, at most
+local SEARCH = 0.6 -- of the time that is left, until the search ends; the rest is for verifying
+local CASES = 2 -- of the problem's own data, which verify makes
 
 --------------------------------------------------------------------------------------------------
--- tune
+-- The clock
 
-local function tunable(problem)
-  local names = {}
-  for _, p in ipairs(problem.parameters) do
-    if p.switch or p.values and #p.values > 1 then names[#names + 1] = p.name end
-  end
-  if #names > 0 then return names end
-  fail("%s has no parameter with more than one value: there is nothing to tune (tune_params in its "
-    .. "problem.lua)", problem.dir)
-end
-
-local function best_of(result)
-  local genome = gi.tuned.genome(result)
-  return genome == "" and "as it is" or genome
-end
-
-local function count(done, total)
-  io.stderr:write(("\rsetting %d of %d"):format(done, total), done == total and "\r\27[K" or "")
-end
-
--- Shows how far the tuning is, on the terminal and on the page.
-local function counting(run, o)
-  local told = not o.quiet and gi.host.takes_escapes(2)
-  local page = gi.live.page(run.folder)
-  return function(done, total, row, result)
-    run.result = result
-    if told then count(done, total) end
-    gi.tune.tell(done, total, row)
-    if not page:is_due() then return end
-    local so_far = gi.tune.so_far(result)
-    page:write(gi.tuned.page(run, so_far), { on = true, text = gi.tuned.counted(so_far) })
-  end
-end
-
--- What stops a tuning (an error, the interrupt key) goes on to the caller; the best so far is kept.
-local function keep_so_far(run, o, why)
-  local result = run.result and gi.tune.so_far(run.result)
-  if not (result and result.best) then return end
-  run.stopped = ends.is_interruption(why) and "interrupted" or tostring(why):match "^[^\n]*"
-  gi.tuned.write(result, run)
-  answer.say(o, "%s; best so far: %s. Results are in %s: %s", gi.tuned.counted(result),
-    best_of(result), run.folder.dir, table.concat(run.folder:listing(), " "))
-end
-
--- What the times belong to: problem, device, parameters and their values, case.
-local function world_of(problem, farm, case)
-  local names, values = tunable(problem), {}
-  for _, p in ipairs(problem.parameters) do
-    values[p.name] = p.switch and { false, true } or p.values
-  end
-  return gi.tuningcache.world(problem, farm, { parameters = names, values = values, case = case })
-end
-
--- Every setting, or a sample where there are more than anybody wants to wait for. What is found is
--- in the run's folder, whatever comes after it.
-local function tuned(problem, farm, o, folder, on)
-  local case = gi.own.case(problem, o.seed, o.device)
-  local world = world_of(problem, farm, case)
-  local cache <close> = o.cache and gi.tuningcache.open(o.cache, world) or nil
-  local run = { problem = problem, farm = farm, seed = o.seed, folder = folder, world = world,
-    cache = cache, on = on }
-  local ran, result = pcall(gi.tune.run, {
-    problem = problem, farm = farm, case = case, parameters = world.parameters,
-    sample = o.sample, rng = gi.rng(o.seed), on_result = counting(run, o), cache = cache,
-  })
-  if not ran then
-    keep_so_far(run, o, result)
-    error(result, 0)
-  end
-  if not result.best then
-    fail("no setting gives right answers: gilua check %s", shell.word(problem.dir))
-  end
-  return result, gi.tuned.write(result, run), cache
-end
-
-local function settings_line(result, farm, cache)
-  local n, from = #result.rows, ""
-  if cache and cache.foreign then
-    from = (", with times of %s in %s"):format(cache.device, cache.path)
-  elseif cache then
-    from = (", %d of them from %s"):format(cache.taken, cache.path)
-  end
-  return ("%d settings%s on %s%s. Best: %s."):format(n,
-    result.sampled and (" of %d"):format(result.total) or "", farm:description(), from,
-    best_of(result))
-end
-
-local function tune(o)
-  boxed.require(o)
-  local problem = gi.problem(o.problem)
-  local folder <close> = gi.folder.open(o.out, ("out/tune-%s-%d"):format(problem.name, o.seed))
-  local out = folder.dir
-  local farm <close> = gi.farm(problem, { device = o.device, jobs = o.jobs })
-  gi.history.open(folder, problem, farm, o.seed)
-  local result, value, cache = tuned(problem, farm, o, folder)
-  for _, line in ipairs(gi.tune.lines(result, { limit = o.rows })) do answer.say(o, "%s", line) end
-  answer.say(o, "%s All are in %s/results.t4.json", settings_line(result, farm, cache),
-    out)
-  if gi.tuned.genome(result) == "" then return value, ends.STATUS.no_winner end
-  local run = shell.word(out)
-  answer.say(o, "Next: gilua evolve %s --from %s, or gilua verify %s", shell.word(o.problem), run,
-    run)
-  return value
-end
-
-function M.tune()
-  local o = gi.cli {
-    doc = "Measures every setting of a problem's parameters, alone, without evolution.",
-    runs = true,
-    positional = { { name = "problem", doc = "its folder" } }, SAMPLE,
-    { name = "rows", default = 12, min = 1, doc = "of the fastest that are shown" },
-    { name = "cache", type = "string",
-      doc = "a cache file of Kernel Tuner's: what it knows is taken, what is new is added" },
-    boxed.OPTION,
-  }
-  return answer.given(o, tune)
-end
-
---------------------------------------------------------------------------------------------------
--- evolve
-
-local function require_fit(problem, o, fits, why)
-  if not fits then fail("the winner of %s does not fit %s: %s", o.from, problem.dir, why) end
-end
-
--- What can be said of a start before anything is run: the genome of --from, that there is something
--- to tune.
-local function asked_start(problem, o)
-  if o.tune then tunable(problem) end
-  if not o.from then return nil end
-  local genome = runs.read(o.from).genome
-  require_fit(problem, o, problem.grammar:apply(genome))
-  return genome
-end
-
--- What evolution starts from: a run's winner, or the best settings; "" for the kernel as it is.
--- And whose that is, and the tuning.
-local function start_of(problem, farm, o, folder)
-  if o.from then
-    require_fit(problem, o, gi.below.check(problem, farm, o.start))
-    return o.start, o.from
-  elseif o.tune then
-    local result = tuned(problem, farm, o, folder, "the settings are tuned, evolution begins")
-    answer.say(o, "%s", settings_line(result, farm))
-    return gi.tuned.genome(result), "tuning", result
-  end
-  return ""
-end
-
--- What fits into a GPU's caches gains otherwise than what does not.
-local function tell_size(problem, o)
-  local made = problem.definition.kernel_table
-  if o.device == "emu" or not (made and made.table.made_from) then return end
-  local text = gi.textfile.read(problem.dir .. "/problem.lua", "the problem")
-  local own, original = gi.trial.smaller(text)
-  if not own then return end
-  answer.say(o, "Size: %s, and your program's is %s, where the gain may be another: %s/problem.lua "
-    .. "may say size = %s", own, original, problem.dir, original)
-end
-
--- What the data notice, before anything is evolved on them.
-local function judged(problem, o)
-  tell_size(problem, o)
-  local farm <close> = gi.farm(problem, { device = o.device, jobs = o.jobs })
-  local case = gi.own.case(problem, o.seed, o.device)
-  local data = gi.adequacy.of(problem, farm, case)
-  answer.say(o, "Data: %s", gi.adequacy.line(data))
-  local own = farm:evaluate({ "" }, case)[1].own
-  if own then
-    answer.say(o, "Answers: %.3g %% of the recording's are others on this GPU; those that the "
-      .. "kernels as they are give here count (gilua check %s)", 100 * own, shell.word(o.problem))
-  end
-  if gi.adequacy.is_weak(data) and not o["weak-data"] then
-    fail("%s, so that wrong kernels would win: gilua check %s says what is not noticed; %s, or "
-      .. "evolve all the same with --weak-data", data.empty
-      and "a kernel that does nothing has right answers on these data"
-      or ("these data score below %.2f"):format(gi.adequacy.LEAST), shell.word(o.problem),
-      gi.adequacy.remedy(problem))
-  end
-  return data
-end
-
-local function data_value(data)
-  local survivors = {}
-  for i, s in ipairs(data.survivors) do
-    survivors[i] = gi.json.object { { "line", s.line }, { "what", s.what } }
-  end
-  return gi.json.object { { "score", data.score }, { "noticed", data.noticed },
-    { "probes", data.probes }, { "survivors", gi.json.array(survivors) } }
-end
-
--- For the report: which lines of the winner the small case does not reach, or its data not notice,
--- and what it promises: what the host's code may break, and what is kept.
-local function looking_at(data, o, watch)
-  return { on_end = function(run)
-    local result, problem = run.result, run.problem
-    if not result or run.stopped then return end
-    local genome, farm = result.best.genome, run.scheme.farm
-    local case = gi.own.case(problem, o.seed, o.device)
-    gi.adequacy.look_closer(data, problem, farm, case, genome)
-    result.untested = gi.coverage.untested(problem, genome)
-    result.untold = gi.adequacy.untold(data, problem, genome)
-    local seen = gi.promises.seen(problem, farm, genome, watch.data_of and watch.data_of(genome))
-    result.promises, result.promised = gi.promises.of(problem, genome, seen)
-    local needs = gi.launchneeds.of(problem, farm, case, genome)
-    table.move(needs, 1, #needs, #result.promises + 1, result.promises)
-    result.data = data_value(data)
-  end }
-end
-
-local LLVM = { llvm = true, all = true } -- kinds of genomes with genes of LLVM's
-
--- How many times the least of their work the unmodified kernel and the best take, where the virtual
--- GPU is to be asked for it; nobody who stopped a run waits for that.
-local function limited()
-  return { on_end = function(run)
-    local result, farm = run.result, run.scheme.farm
-    if not result or not result.spec or run.stopped or farm.virtual then return end
-    result.limits, result.no_limits = gi.limit.of(farm, { "", result.best.genome }, result.spec,
-      { result.baseline, result.best })
-  end }
-end
-
--- Where genes come from, for what --genome says; nil for those of the source, as evolution does.
-local function draw_of(problem, farm, o)
-  if o.genome == "source" then return nil end
-  local of_llvm = LLVM[o.genome] and gi.genome.llvm_source(gi.below.open_llvm(problem, farm))
-  if o.genome == "llvm" then return of_llvm end
-  local of_ptx = gi.genome.ptx_source(gi.below.open(problem, farm))
-  if o.genome == "ptx" then return of_ptx end
-  local of_source = gi.genome.source(problem, gi.own.genes(problem, o.transform))
-  if o.genome == "both" then return gi.genome.either(of_source, of_ptx) end
-  return gi.genome.either(of_source, gi.genome.either(of_llvm, of_ptx), 2 / 3)
-end
-
--- The page of an evolution, with the tuning before it.
-local function page_with(tuning)
-  return function(run, parts)
-    local e = gi.live.own_page(run, parts)
-    e.tuning = tuning and { { title = "Tuning before evolution", result = tuning } }
-    return e
-  end
-end
-
---------------------------------------------------------------------------------------------------
--- How evolve searches
-
-local SCHEMES = { steady = true, langdon = true, gevo = true }
-
-local function words(text)
-  local list = {}
-  for word in text:gmatch "[^,%s]+" do list[#list + 1] = word end
-  return list
-end
-
-local function check_objectives(text)
-  local list = words(text)
-  for _, name in ipairs(list) do
-    if not gi.gevo.objectives[name] then
-      return nil, ("must be some of %s, with commas between"):format(
-        table.concat(gi.settings.keys(gi.gevo.objectives), ", "))
-    end
-  end
-  return #list > 0, "must name one at least"
-end
-
--- What only GEVO's search knows is not asked of another.
-local function require_gevo(o)
-  if o.scheme == "gevo" then return end
-  for _, name in ipairs { "objectives", "error" } do
-    if o[name] then
-      ends.with(ends.STATUS.usage, "--%s is for --scheme gevo: add that, or leave it out", name)
-    end
-  end
-end
-
--- The usual way to search is for genes of the source; what another program proposes, and genes
--- below the source, go with the papers' loop.
-local function scheme_of(o)
-  local below = o.genome ~= "source"
-  if o.scheme == "steady" and (below or o.propose) then
-    ends.with(ends.STATUS.usage, "--scheme steady is for genes of the source, without --propose: "
-      .. "leave it out")
-  end
-  return o.scheme or (below or o.propose) and "langdon" or "steady"
-end
-
--- What another program proposes are texts of the source.
-local function check_propose(o)
-  if o.propose and (o.scheme == "gevo" or o.genome == "ptx") then
-    ends.with(ends.STATUS.usage, "--propose is for genes of the source and --scheme langdon")
-  end
-end
-
--- GEVO's part of the scheme; nothing of the other.
-local function gevo_of(o)
-  if o.scheme ~= "gevo" then return nil end
-  return gi.gevo.scheme { objectives = words(o.objectives or "time"), error = o.error,
-    population = o.population }
-end
-
--- On a GPU as many wrong mutants are timed as the search may want.
-local function timed_error(o)
-  if o.scheme ~= "gevo" then return nil end
-  return o.error or o.objectives and o.objectives:find "error" and 0.01 or nil
-end
-
--- What the genes of a winner do together, for the report.
-local function interacting(o)
-  return { on_end = function(run)
-    local result = run.result
-    if not result or run.stopped or gi.genome.length(result.genes) < 2 then return end
-    result.interactions = gi.epistasis.of { farm = run.scheme.farm, genome = result.genes,
-      case = gi.own.case(run.problem, o.seed, o.device) }
-  end }
-end
-
--- Says of a gene whether a winner with it alone would be marked, for what it promises or for the
--- launch that it wants.
-local function marks_of(problem)
-  return function(gene)
-    return #gi.promises.open(problem, gene) > 0 or #gi.launchneeds.unwritten(problem, gene) > 0
-  end
-end
-
--- The fields of the search that was asked for, its observers first.
-local function with_search(scheme, problem, o)
-  local fields = gevo_of(o) or o.scheme == "steady" and gi.own.scheme(problem,
-    { population = o.population, transform_share = o.transform,
-      is_marked = marks_of(problem) }) or {}
-  local first = fields.observers or {}
-  if o.scheme == "gevo" then first[2] = interacting(o) end
-  local observers = table.move(scheme.observers, 1, #scheme.observers, #first + 1, first)
-  for name, value in pairs(fields) do scheme[name] = value end
-  scheme.observers = observers
-  return scheme
-end
-
--- How children come to be, where another program proposes some; nil: as ever.
-local function breed_of(o, folder)
-  if not o.propose then return nil end
-  local breed = table.move(gi.evolve.paper.breed, 1, #gi.evolve.paper.breed, 1, {})
-  breed[#breed + 1] = gi.propose.step { command = o.propose, keep = folder:path "proposals",
-    fresh = o.fresh and not folder.resumed }
-  return breed
-end
-
--- The checked run of a mutant of PTX takes longer than all else on the virtual GPU, so that only
--- those who may be parents have one there. On a GPU all have: the farm sees to it.
-local function check_of(o, farm)
-  return farm.virtual and (o.genome ~= "source" or o.scheme == "gevo") and "parents" or nil
-end
-
-local function is_energy_asked(o)
-  return o.scheme == "gevo" and o.objectives ~= nil and o.objectives:find "energy" ~= nil
-end
-
--- How wrong a wrong mutant is decides nothing, but where errors are traded for time.
-local function errors_of(o)
-  return o.scheme == "gevo" and "whole" or "small"
-end
-
-local function evolved(problem, o, folder, data)
-  local farm <close> = gi.farm(problem, { device = o.device, jobs = o.jobs,
-    timed_error = timed_error(o), wrong = errors_of(o), energy = is_energy_asked(o) })
-  gi.history.open(folder, problem, farm, o.seed)
-  local start, start_from, tuning = start_of(problem, farm, o, folder)
-  local report = gi.report.observer(folder, { page = page_with(tuning) })
-  if start ~= "" then answer.say(o, "Starts from %s", start) end
-  local watch = gi.otherdata.watch(problem, farm)
-  local certified = o.certified and gi.certificate.watch(problem, o.jobs, watch.hold)
-    or gi.certificate.told(problem, o.jobs)
-  local run = gi.evolve.run(with_search({
-    problem = problem, farm = farm, fitness = gi.fitness.within(problem.tolerance),
-    check = check_of(o, farm),
-    population = o.population, generations = o.generations, rng = gi.rng(o.seed), start = start,
-    start_from = start_from, least = o.least,
-    init = gi.own.first, genes = gi.own.genes(problem, o.transform),
-    draw = draw_of(problem, farm, o),
-    hold = certified.hold or watch.hold, breed = breed_of(o, folder),
-    new_case = function(_, rng, stage)
-      return gi.own.drawn(problem, rng:int(1 << 31), o.device, stage)
+-- A clock of so many minutes, which began with the command.
+local function clock_of(minutes)
+  local began, all = gi.host.seconds(), 60 * minutes
+  return {
+    all = all,
+    left = function() return all - (gi.host.seconds() - began) end,
+    words = function()
+      return ("%s of %s"):format(gi.progress.duration(gi.host.seconds() - began),
+        gi.progress.duration(all))
     end,
-    observers = { looking_at(data, o, watch), limited(), watch, certified,
-      gi.telling.observer(), report, gi.progress.new { quiet = o.quiet, results = report } },
-  }, problem, o))
-  return run, watch
+  }
 end
 
-local function check_transform(text)
-  local share = text == "no" and 0 or tonumber(text)
-  return share and share >= 0 and share <= 1, "must be from 0 to 1, or no"
+--------------------------------------------------------------------------------------------------
+-- new, check
+
+local function is_problem(path)
+  return lfs.attributes(path .. "/problem.lua", "mode") == "file"
 end
 
-local INSTRUCTIONS = { ptx = true, llvm = true } -- alone: no gene is of the source
-
--- The share of genes that are transformations; a steady search draws them by what they bring.
-local function transform_of(o)
-  if o.scheme == "steady" and o.transform and o.transform ~= "no" then
-    ends.with(ends.STATUS.usage, "--transform %s gives --scheme langdon a share; the usual search "
-      .. "draws transformations as often as they pay: leave it out, or --transform no", o.transform)
+-- The folder of an earlier `new` is taken again, unless the file has changed since.
+local function taken_again(o, folder)
+  local file, made = lfs.attributes(o.file), lfs.attributes(folder .. "/problem.lua")
+  if file and file.modification > made.modification then
+    fail("%s has changed since %s/ was made of it: move that folder away, or gilua improve %s "
+      .. "takes it as it is", o.file, folder, shell.word(folder))
   end
-  if o.transform == "no" or INSTRUCTIONS[o.genome] then return 0 end
-  return tonumber(o.transform or gi.own.TRANSFORM_SHARE)
+  answer.say(o, "new: %s/ is there, and is taken as it is", folder)
 end
 
-local SORTS = { source = true, ptx = true, both = true, llvm = true, all = true }
-
-local function check_genome(text)
-  return SORTS[text], "must be source, ptx, both, llvm or all"
-end
-
-local function genome_of(problem, o)
-  if problem.is_ptx and (o.genome or "ptx") ~= "ptx" then
-    ends.with(ends.STATUS.usage, "%s has no source, so that its genes are of its PTX: leave out "
-      .. "--genome %s", problem.dir, o.genome)
+local function made(o, folder)
+  local quiet = setmetatable({ quiet = true }, { __index = o })
+  local ready, guesses
+  if gi.recordedproblem.is(o.file) then
+    ready, guesses = gi.recordedproblem.write({ o.file }, folder, quiet), 0
+  else
+    ready, guesses = gi.newproblem.write(o.file, folder, quiet)
   end
-  if LLVM[o.genome] and o.compiler == "nvrtc" then
-    ends.with(ends.STATUS.usage, "--genome %s changes what LLVM makes: leave out --compiler nvrtc",
-      o.genome)
+  if not ready then
+    fail("%s/problem.lua wants a hand before anything can be improved: gilua check %s", folder,
+      shell.word(folder))
   end
-  if LLVM[o.genome] then gi.options.compiler = "llvm" end
-  return o.genome or problem.is_ptx and "ptx" or "source"
+  answer.say(o, "new: %s/ is made%s", folder, guesses == 0 and ""
+    or (", with %d guess%s in its problem.lua: the verdict is for these data"):format(guesses,
+      guesses == 1 and "" or "es"))
 end
 
-function M.evolve()
-  local o = gi.cli {
-    doc = "Evolves a faster kernel that gives the same answers.",
+-- The problem's folder: the one that was named, or one made of the file.
+local function folder_of(o)
+  local mode = lfs.attributes(o.file, "mode")
+  if mode == "directory" or o.file:find "/problem%.lua$" then return gi.place(o.file) end
+  if not mode then
+    local found, folder = gi.attempt(gi.place, o.file) -- one of gilua's own
+    if found then return folder end
+    fail("cannot open %s: No such file or directory", o.file)
+  end
+  local folder = o.file:match "([^/]+)$":gsub("%.%w+$", "")
+  if is_problem(folder) then taken_again(o, folder) else made(o, folder) end
+  return folder
+end
+
+-- What is wrong stops here; a warning does not.
+local function check(o, folder)
+  liveline.show("checks %s", folder)
+  local well, _, findings = gi.checkproblem.run(folder, { device = o.device, jobs = o.jobs,
+    seed = o.seed, silent = true })
+  if well then return answer.say(o, "check: nothing is wrong") end
+  fail("%s: %s (gilua check %s shows all)", folder, verdict.first_wrong(findings),
+    shell.word(folder))
+end
+
+--------------------------------------------------------------------------------------------------
+-- tune, evolve
+
+-- Has a problem settings, and few enough that each is measured?
+local function has_few_settings(problem)
+  local n = 1
+  for _, p in ipairs(problem.parameters) do
+    n = n * (p.switch and 2 or math.max(1, #(p.values or {})))
+  end
+  return n > 1 and n <= FEW_SETTINGS
+end
+
+-- Seconds that the kernel as it is takes from its text to its measurement.
+local function seconds_of_one(problem, o)
+  local farm <close> = gi.farm(problem, { device = o.device, jobs = 1, dedupe = false })
+  local case = gi.own.case(problem, o.seed, o.device)
+  farm:evaluate({ "" }, case) -- which makes the case
+  local began = gi.host.seconds()
+  farm:evaluate({ "" }, case)
+  return gi.host.seconds() - began
+end
+
+-- As many kernels in a generation as the time allows.
+local function population_of(problem, o, clock)
+  local jobs = o.jobs or require("gilua.core").system.cores()
+  local n = FIRST_GENERATION * clock.all * jobs / math.max(seconds_of_one(problem, o), 1e-3)
+  return math.tointeger(math.max(LEAST_KERNELS, math.min(MOST_KERNELS, n // 1)))
+end
+
+-- Says how the search goes, and gives it as many generations as there is time for: the last half of
+-- them looks around the best (gilua.own.scheme).
+local function watching(clock, ending)
+  local best, tried, began = 1, 0, gi.host.seconds()
+  return {
+    on_result = function(run)
+      tried = tried + 1
+      liveline.show("evolves: generation %d of %d, %d kernels tried, best %.2fx", run.generation,
+        run.scheme.generations, tried, best)
+    end,
+    on_generation = function(run, record)
+      best = math.max(best, record.improved and record.speedup or 1)
+      local each = (gi.host.seconds() - began) / record.generation
+      local more = math.max(0, clock.left() - ending) / each
+      run.scheme.generations = math.min(run.scheme.generations,
+        record.generation + math.tointeger(math.min(more // 1, 1 << 20)))
+    end,
+  }
+end
+
+local function search(o, problem, folder, clock)
+  local _ <close> = crew.keep() -- the same workers judge the data, tune and evolve
+  local data = evolve.judged(problem, setmetatable({ quiet = true }, { __index = o }))
+  local ending = (1 - SEARCH) * clock.left() -- seconds for what comes after the search
+  local own = setmetatable({ quiet = true, genome = problem.is_ptx and "ptx" or "source",
+    scheme = problem.is_ptx and "langdon" or "steady",
+    transform = problem.is_ptx and 0 or gi.own.TRANSFORM_SHARE, least = verdict.LEAST,
+    tune = has_few_settings(problem), sample = FEW_SETTINGS,
+    population = population_of(problem, o, clock),
+    generations = math.max(2, math.ceil(GENERATIONS_A_MINUTE * o.minutes)),
+    progress = watching(clock, ending),
+    enough = function() return clock.left() < ending and "its time was over" or nil end,
+  }, { __index = o })
+  local run, _, tuning = evolve.evolved(problem, own, folder, data)
+  if tuning then
+    answer.say(o, "tune: %d settings, best: %s", #tuning.rows, tune.best_of(tuning))
+  end
+  answer.say(o, "evolve: %d kernels tried in %d generations", run.evaluations, run.generation)
+  return run
+end
+
+--------------------------------------------------------------------------------------------------
+
+local function verified(o, dir)
+  liveline.show("verifies the winner on data that nobody saw")
+  local own = setmetatable({ quiet = true, run = dir, cases = CASES }, { __index = o })
+  local run, found, wrong = winner.verified(own)
+  answer.say(o, "verify: %s", wrong and "wrong: " .. wrong or verdict.tested(found))
+  return run, found, wrong
+end
+
+-- Says the verdict, to a program as an event too.
+local function say(o, status, text, fields)
+  answer.say(o, "%s", text)
+  events.tell("verdict", table.move(fields or {}, 1, #(fields or {}), 2, { { "text", text } }))
+  return status
+end
+
+local function improve(o)
+  boxed.require(o)
+  local clock = clock_of(o.minutes)
+  liveline.begin(o.quiet, clock.words)
+  liveline.show("reads %s", o.file)
+  local folder = folder_of(o)
+  check(o, folder)
+  local problem = gi.problem(folder)
+  local results <close> = gi.folder.open(o.out, ("out/%s-%d"):format(problem.name, o.seed))
+  local run = search(o, problem, results, clock)
+  if run.result.best.genome == "" then
+    return say(o, ends.STATUS.no_winner, verdict.nothing(run))
+  end
+  return say(o, verdict.of(results.dir, verified(o, results.dir)))
+end
+
+--- gilua improve.
+function M.command()
+  return improve(gi.cli {
+    doc = "Makes a kernel faster in one command: new, check, tune, evolve and verify, then a "
+      .. "verdict.",
     runs = true,
-    positional = { { name = "problem", doc = "its folder" } },
-    { name = "population", type = "integer", min = 2,
-      doc = "kernels in a generation (60; of gevo 256)" },
-    { name = "generations", default = 12, min = 1, doc = "generations" },
-    { name = "least", default = 0.01, min = 0.0,
-      doc = "gain that counts, as a share: of the winner, and of each gene that it keeps" },
-    { name = "from", type = "string", doc = "start from what this run found, of tune or evolve" },
-    { name = "tune", default = false, doc = "tune first, and start from the best settings" },
-    SAMPLE,
-    { name = "genome", type = "string", check = check_genome,
-      doc = "what genes change: source (ptx without one), ptx or llvm (instructions), both "
-        .. "(source and ptx), all" },
-    { name = "scheme", type = "string", check = function(text)
-      return SCHEMES[text], "must be steady, langdon or gevo"
-    end, doc = "how to search: steady (of genes of the source, unless another is given), langdon "
-      .. "(GECCO 2014), gevo (TACO 2020)" },
-    { name = "objectives", type = "string", check = check_objectives,
-      doc = "of gevo, with commas between: time, error, energy, registers … (time)" },
-    { name = "error", type = "number", min = 0,
-      doc = "of gevo: the share of the largest answer that one may be off by" },
-    { name = "propose", type = "string",
-      doc = "a command that is asked for kernels, once a generation (docs/howto/propose.md)" },
-    { name = "transform", type = "string", check = check_transform,
-      doc = "no transformations of the source (docs/transformations.md): no; of --scheme langdon "
-        .. "also the share of genes that are (0.25)" },
+    positional = { { name = "file",
+      doc = "a CUDA file, a recording (gilua record) or a problem's folder" } },
+    { name = "minutes", type = "number", default = 2, min = 0.1,
+      doc = "the time that it may take, by the clock" },
+    { name = "kernel", type = "string", doc = "which kernel, if the file has several" },
+    { name = "template", type = "string", doc = "arguments of the kernel's template: float,256" },
+    { name = "include", type = "string", listed = true,
+      doc = "folders of headers, with commas between" },
+    { name = "define", type = "string", listed = true,
+      doc = "macros, with commas between: DIM=3,FAST" },
     { name = "certified", default = false, doc = "keep only genes with which the winner is "
       .. "certified equal to the kernel over the reals (docs/certificate.md)" },
     { name = "weak-data", default = false,
-      doc = "also where the data notice too few changes of the kernel" },
+      doc = "go on even if the data catch under 60 % of seeded bugs" },
     boxed.OPTION,
-  }
-  if o.from and o.tune then
-    ends.with(ends.STATUS.usage, "--from and --tune both say what to start from: give one of them")
-  end
-  require_gevo(o)
-  boxed.require(o)
-  o.population = o.population or o.scheme == "gevo" and 256 or 60
-  local problem = gi.problem(o.problem)
-  o.genome = genome_of(problem, o)
-  check_propose(o)
-  o.scheme = scheme_of(o)
-  o.transform = transform_of(o)
-  o.start = asked_start(problem, o)
-  local _ <close> = crew.keep() -- the same workers judge the data and evolve
-  local data = judged(problem, o)
-  local folder <close> = gi.folder.open(o.out, ("out/%s-%d"):format(problem.name, o.seed))
-  local run, watch = evolved(problem, o, folder, data)
-  local out = folder.dir
-  winner.tell_other_data(o, watch)
-  winner.tell_by_some(o, run)
-  if run.result.best.genome == "" then return ends.STATUS.no_winner end
-  winner.warn_of_untested(o, run.result.untested)
-  winner.warn_of_untold(o, run.result.untold)
-  winner.warn_of_promises(o, run.result.promises)
-  answer.say(o, "Next: gilua verify %s, and gilua apply %s %s", shell.word(out), shell.word(out),
-    gi.below.has(run.result.best.genome) and "says where the kernel is"
-    or "puts it into the file it came from")
+  })
 end
 
 return M

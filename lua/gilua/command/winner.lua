@@ -412,8 +412,14 @@ local function say_right(o, run, found)
   M.warn_of_promises(o, gi.certificate.open(found.certificate, run.promises))
 end
 
-local function verify(o)
-  boxed.require(o)
+--- Measures a run's winner on data that nobody saw, and keeps what it found in the run's folder.
+---@param o table options of gilua verify: run, pick, cases, device, jobs, quiet
+---@return FoundRun run
+---@return { own: table, other?: table, all_right: boolean, approximate?: string,
+---  untested: integer[], certificate?: Certificate } found
+---@return string? wrong where it is wrong, in a sentence
+---@return table value for JSON
+function M.verified(o)
   local run = runs.picked(runs.read(o.run), o.pick)
   local code = runs.code(run)
   answer.say(o, "%s", runs.code_line(run, code))
@@ -436,9 +442,15 @@ local function verify(o)
     found.certificate = gi.certificate.of { problem = problem, genome = run.genome, jobs = o.jobs,
       seed = UNSEEN + run.seed }
   end
-  local value, sentence = verified(o, run, code, farm, found), wrong_sentence(found)
+  local value = verified(o, run, code, farm, found)
   keep(o, value)
-  if sentence then return value, ends.STATUS.world, sentence end
+  return run, found, wrong_sentence(found), value
+end
+
+local function verify(o)
+  boxed.require(o)
+  local run, found, wrong, value = M.verified(o)
+  if wrong then return value, ends.STATUS.world, wrong end
   say_right(o, run, found)
   return value
 end

@@ -305,6 +305,7 @@ end
 ---  also why transformations are not proposed
 ---@return boolean nothing is wrong
 ---@return table value for JSON
+---@return Finding[] found
 function M.run(path, o)
   local problem = gi.problem(path)
   local found = gi.findings.new { silent = o.silent }
@@ -318,7 +319,7 @@ function M.run(path, o)
     { "problem", problem.name }, { "folder", problem.dir }, { "kernel", problem.kernel },
     { "source", problem.source_path }, { "device", o.device }, { "seed", o.seed },
     { "ok", found.all_well }, { "findings", found:value() },
-  }
+  }, found
 end
 
 return M

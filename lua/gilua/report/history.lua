@@ -15,6 +15,7 @@ local kept = require "gilua.report.kept"
 local lfs = require "lfs"
 local runpath = require "gilua.base.runpath"
 local results = require "gilua.base.results"
+local shell = require "gilua.base.shell"
 local world = require "gilua.store.world"
 
 local M = {}
@@ -120,6 +121,7 @@ function M.open(folder, problem, farm, seed)
     folder.run = folder.archive:begin_run { world = id, seed = seed, device = farm.device,
       problem = problem.dir, command = M.command(folder.dir), resumed = folder.resumed }
     folder.world = hash
+    core.goes_on = "gilua resume " .. shell.word(folder.dir) -- which the host says after Ctrl-C
     ends.at_end(function() mark_ended(folder) end)
   end
   local memory = folder.archive:memory(folder.world, not farm.virtual and folder.run or nil)

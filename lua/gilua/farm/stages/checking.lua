@@ -7,7 +7,7 @@ local brokenpromise = require "gilua.problem.brokenpromise"
 local limits = require "gilua.farm.stages.limits"
 local screen = require "gilua.farm.screen"
 
-local LEAST_PER_LOOP = 1000 -- warp instructions for each iteration that a guard allows
+local LEAST_PER_LOOP = 100 -- warp instructions for each iteration that a guard allows
 
 local Funnel = {}
 
