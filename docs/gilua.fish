@@ -4,7 +4,7 @@
 # written by make docs: names
 set -g __gilua_commands doctor improve new check tune evolve apply resume log watch show export rescore diff replay merge verify judge profile serve agent cluster run record help version
 complete -c gilua -n __gilua_first -a doctor -d 'what this machine has, and what to do about what it lacks'
-complete -c gilua -n __gilua_first -a improve -d 'a faster kernel and a verdict, in minutes: the steps below in one'
+complete -c gilua -n __gilua_first -a improve -d 'a faster kernel and a verdict: all steps in one'
 complete -c gilua -n __gilua_first -a new -d 'a problem folder for a kernel of that file'
 complete -c gilua -n __gilua_first -a check -d 'what is wrong with a problem, in order'
 complete -c gilua -n __gilua_first -a tune -d 'its parameters, each setting measured'

@@ -28,7 +28,7 @@
 static const char usage_text[] =
     "usage: gilua [options] [script [args]]\n"
     "       gilua doctor            what this machine has, and what to do about what it lacks\n"
-    "       gilua improve FILE.cu   a faster kernel and a verdict, in minutes: the steps below in one\n"
+    "       gilua improve FILE.cu   a faster kernel and a verdict: all steps in one\n"
     "       gilua new FILE.cu [DIR] a problem folder for a kernel of that file\n"
     "       gilua check DIR         what is wrong with a problem, in order\n"
     "       gilua tune DIR          its parameters, each setting measured\n"

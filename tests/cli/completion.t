@@ -37,7 +37,7 @@ offers() { # offers TEXT WANTED WORD…: bash's answers for the last word, one a
 }
 
 offers "commands, scripts and folders come first" \
-  "agent\napply\ncheck\ncluster\ndiff\ndoctor\nempty\nevolve\nevolve_it.lua\nexport\nhelp\njudge\nkernels\nlog\nmerge\nmy problems\nnew\nout\nplain.lua\nprofile\nrecord\nreplay\nrescore\nresume\nrun\nserve\nshow\nsrc\ntune\nverify\nversion\nwatch" \
+  "agent\napply\ncheck\ncluster\ndiff\ndoctor\nempty\nevolve\nevolve_it.lua\nexport\nhelp\nimprove\njudge\nkernels\nlog\nmerge\nmy problems\nnew\nout\nplain.lua\nprofile\nrecord\nreplay\nrescore\nresume\nrun\nserve\nshow\nsrc\ntune\nverify\nversion\nwatch" \
   gilua ""
 offers "a command" "doctor" gilua "do"
 offers "after options and their values, too" "check" gilua --quiet --seed 3 -e "x = 1" ch

@@ -59,7 +59,8 @@ end
 ---@return gilua.adequacy
 function M.judged(problem, o)
   tell_size(problem, o)
-  local farm <close> = gi.farm(problem, { device = o.device, jobs = o.jobs })
+  local farm <close> = gi.farm(problem, { device = o.device, jobs = o.jobs,
+    per_round = gi.adequacy.PER_ROUND })
   local case = gi.own.case(problem, o.seed, o.device)
   local data = gi.adequacy.of(problem, farm, case)
   answer.say(o, "Data: %s", gi.adequacy.line(data))

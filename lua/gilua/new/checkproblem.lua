@@ -292,7 +292,8 @@ end
 -- All steps; one that makes the rest senseless ends them.
 local function examine(c, o)
   compiles(c)
-  local farm <close> = gi.farm(c.problem, { device = o.device, jobs = o.jobs, dedupe = false })
+  local farm <close> = gi.farm(c.problem, { device = o.device, jobs = o.jobs, dedupe = false,
+    per_round = adequacy.PER_ROUND })
   c.farm, c.virtual = farm, farm.device == "emu"
   local steps = { runs, runs_on_others, is_clean, agrees, is_deterministic, tells, covered, noisy,
     space }

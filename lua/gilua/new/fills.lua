@@ -62,7 +62,8 @@ end
 -- What the small case notices; nil and why where the kernel as it is does not run right on such
 -- data.
 local function score_of(problem, self)
-  local farm <close> = gi.farm(problem, { device = "emu", compiled = self.kept, jobs = self.jobs })
+  local farm <close> = gi.farm(problem, { device = "emu", compiled = self.kept, jobs = self.jobs,
+    per_round = adequacy.PER_ROUND })
   local ok, found = attempt(self.judge, problem, farm)
   if ok then return found end
   if type(found) ~= "table" then error(found, 0) end -- an error of ours

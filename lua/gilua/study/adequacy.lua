@@ -23,6 +23,10 @@ local M = {}
 --- is what computes least.
 M.LEAST = 0.6
 
+--- The farm's per_round for probes: it does not matter whether an endless one meets its guard or its
+--- budget, and some do not end.
+M.PER_ROUND = 100
+
 --- The most probes that run; of more, so many are taken, evenly over the source. Fewer where each
 --- takes long to run or to compile.
 M.MOST = 72

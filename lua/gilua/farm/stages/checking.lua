@@ -7,8 +7,6 @@ local brokenpromise = require "gilua.problem.brokenpromise"
 local limits = require "gilua.farm.stages.limits"
 local screen = require "gilua.farm.screen"
 
-local LEAST_PER_LOOP = 100 -- warp instructions for each iteration that a guard allows
-
 local Funnel = {}
 
 --- The verdict of a checked run holds for every case: the small case is always the same.
@@ -99,7 +97,7 @@ end
 
 --- What a checked run may use at least.
 function Funnel:least_budget(plan)
-  return plan.checked ~= plan.text and LEAST_PER_LOOP * self.problem.loop_limit or 0
+  return plan.checked ~= plan.text and self.options.per_round * self.problem.loop_limit or 0
 end
 
 --- What others' runs on the small case may use, by the unmodified kernel's.
