@@ -8,6 +8,7 @@ local ends = require "gilua.base.ends"
 local events = require "gilua.base.events"
 local fail = require "gilua.base.fail"
 local gi = require "gilua"
+local liveline = require "gilua.base.liveline"
 local meant = require "gilua.command.meant"
 local past = require "gilua.command.past"
 local ownprogram = require "gilua.new.ownprogram"
@@ -149,6 +150,7 @@ function COMMANDS.new()
   check_run(o)
   boxed.require(o)
   gi.headers.most_bytes = o.megabytes * 1000000
+  liveline.begin(o.quiet)
   return status_of(new_of(o))
 end
 

@@ -53,8 +53,8 @@ local DEFAULTS = {
                             -- where divisions and their like are functions that are called; of
                             -- recorded problems always the latter, but for "driver": as it loads
   mixed = false,            -- GPUs of different models together
-  per_round = 1000,         -- warp instructions of the checked run for each round that a loop's guard
-                            -- allows: fewer, and the budget ends endless loops before their guard
+  per_round = 1000,         -- warp instructions of the checked run for each round that a loop's
+                            -- guard allows: with fewer the budget ends endless loops first
   dedupe = true,            -- false: equal code runs again and again, to measure the noise
   timed_error = 0,          -- device cuda: wrong mutants are timed too, whose largest error is at
                             -- most so large a share of the largest right answer

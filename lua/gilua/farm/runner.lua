@@ -8,6 +8,7 @@
 local attempt = require "gilua.base.attempt"
 local core = require "gilua.core"
 local ends = require "gilua.base.ends"
+local fail = require "gilua.base.fail"
 local pointed = require "gilua.problem.pointed"
 local stats = require "gilua.base.stats"
 local fitness = require "gilua.search.fitness"
@@ -245,12 +246,24 @@ function M:largest()
   return tolerance.largest(self.case)
 end
 
+-- Refuses an output without its right answers.
+local function require_expected(self, o)
+  for _, field in ipairs { "output", "expected" } do
+    if o[field] == nil then
+      fail("%s/problem.lua: the case '%s' has no %s: `case` returns the array of the right answers "
+        .. "as `expected`, that of the kernel's as `output` (docs/problem.md)", self.problem.dir,
+        self.case.name or "?", field)
+    end
+  end
+end
+
 --- Compares the outputs as they are now with what is expected; what else was touched is a fault.
 function M:judge()
   local ok, damage = self.device:intact()
   if not ok then return failed("illegal_address", damage) end
   local verdict
   for _, o in ipairs(outputs(self.case)) do
+    require_expected(self, o)
     local expected = self:buffer(o.expected, "expected answers")
     local options = tolerance.options(self.problem.tolerance, o.compare)
     local one = must(self:buffer(o.output):compare(expected, options))

@@ -5,6 +5,7 @@ local adequacy = require "gilua.study.adequacy"
 local attempt = require "gilua.base.attempt"
 local compiled = require "gilua.farm.compiled"
 local gi = require "gilua"
+local liveline = require "gilua.base.liveline"
 
 local M = {}
 
@@ -127,11 +128,19 @@ local function is_better(found, best)
   return found.score > best.score and found.nan <= best.nan
 end
 
+-- Shows which fill is tried, and what the best so far shows.
+local function show(self, best, n)
+  liveline.show("trying fills %d of %d%s", self.tried, math.min(n, self.tried + self.left),
+    best and best.probes > 0 and (", %d of %d changes noticed"):format(best.noticed, best.probes)
+    or "")
+end
+
 -- Keeps of some tries those that show more, as long as there are any left to make: the best.
 local function keep_better(self, tries, best)
   for _, try in ipairs(tries) do
     if self.left == 0 or best and best.score == 1 then break end
-    self.left = self.left - 1
+    self.left, self.tried = self.left - 1, self.tried + 1
+    show(self, best, #tries)
     local back = set(try)
     local found = score_of(self.write(), self)
     if is_better(found, best) then best, self.changed = found, true else back() end
@@ -154,9 +163,10 @@ function M.improve(rows, write, most, jobs)
   local problem = write()
   local judge = is_short(problem) and all_shown or only_runs
   if judge == only_runs then jobs = 1 end -- of one kernel; each worker would compile it
-  local self = { write = write, judge = judge, jobs = jobs, changed = false,
+  local self = { write = write, judge = judge, jobs = jobs, changed = false, tried = 0,
     kept = compiled.new(), -- the probes are the same whatever the data
     left = judge == only_runs and FEW_TRIES or math.min(most, MOST_TRIES) }
+  liveline.show("judging the data: are changes of the kernel noticed?")
   local best, why = score_of(problem, self)
   if best and adequacy.is_weak(best) then self.left = math.max(self.left, FEW_TRIES) end
   self.left = math.max(self.left, best and 0 or FEW_TRIES)

@@ -15,6 +15,7 @@ local argumentguess = require "gilua.new.argumentguess"
 local launchguess = require "gilua.new.launchguess"
 local entries = require "gilua.base.entries"
 local lfs = require "lfs"
+local liveline = require "gilua.base.liveline"
 local luadata = require "gilua.base.luadata"
 local parts = require "gilua.new.parts"
 local reading = require "gilua.new.reading"
@@ -309,6 +310,7 @@ end
 -- Builds the folder's files for a kernel, in place of those that are there. Takes the folder away
 -- again where that fails; an error that is no refusal goes on.
 local function fill_folder(folder, kernel, read, jobs)
+  liveline.show("reading %s, and running it on the virtual GPU", kernel.name)
   if lfs.attributes(folder, "mode") then M.remove_tree(folder) end
   make_folder(folder)
   local one = { kernel = kernel }

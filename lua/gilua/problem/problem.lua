@@ -12,6 +12,7 @@ local elsewhere = require "gilua.base.elsewhere"
 local launches = require "gilua.transform.launch"
 local otherlaunch = require "gilua.problem.otherlaunch"
 local place = require "gilua.problem.place"
+local lfs = require "lfs"
 local settings = require "gilua.base.settings"
 local transforming = require "gilua.transform.grammar"
 
@@ -78,6 +79,36 @@ local function check_numbers(def, path)
   local limit = def.loop_limit
   if limit ~= nil and (math.type(limit) ~= "integer" or limit < 1) then
     fail("%s: loop_limit must be a whole number from 1 on, not %s", path, limit)
+  end
+end
+
+local PARAMETER = { name = "string", doc = "string", switch = "boolean", values = "table",
+  in_source = "boolean", value = true, default = true } -- true: text or number
+
+-- Refuses a parameter that says less than its author thinks: a misspelt field, a value that nothing
+-- can set.
+local function check_parameter(p, what, path)
+  if type(p) ~= "table" then fail("%s: %s must be a table", path, what) end
+  for field, value in pairs(p) do
+    local kind = PARAMETER[field]
+    if not kind then
+      fail("%s: %s has no field '%s'%s", path, what, field, settings.meant(field, PARAMETER))
+    elseif kind ~= true and type(value) ~= kind then
+      fail("%s: %s of %s must be a %s, not %s", path, field, what, kind, settings.shown(value))
+    end
+  end
+  if type(p.name) ~= "string" then fail("%s: %s has no name", path, what) end
+  if p.value ~= nil and not p.switch then
+    fail("%s: %s has a value and is no switch: add switch = true, or give values = { … }", path,
+      what)
+  end
+end
+
+local function check_parameters(def, path)
+  for i, p in ipairs(def.parameters) do
+    local name = type(p) == "table" and type(p.name) == "string" and p.name
+    check_parameter(p, name and ("parameter '%s'"):format(name) or ("parameter %d"):format(i),
+      path)
   end
 end
 
@@ -167,6 +198,12 @@ function Problem:time_reference(spec, threads)
   return timed(self, spec, threads)
 end
 
+-- Compiles the C functions of a folder, where they have changed since: workers start no compiler.
+local function build_reference(def, dir)
+  local source = type(def.reference) == "string" and def.reference
+  if source and lfs.attributes(dir .. "/" .. source) then creference.build(dir, source) end
+end
+
 --- The problem's C functions (reference.so), loaded when first used.
 local function load_library(self)
   local path = creference.library(self.dir, self.definition.reference)
@@ -227,6 +264,8 @@ local function load_problem(path)
   if kerneltable.is(def) then def = kerneltable.definition(def, dir) end
   check(def, dir .. "/problem.lua")
   check_numbers(def, dir .. "/problem.lua")
+  check_parameters(def, dir .. "/problem.lua")
+  build_reference(def, dir)
   local chosen = check_choices(def, dir .. "/problem.lua")
   local self = setmetatable({
     name = def.name, dir = dir, kernel = def.kernel, definition = def, title = def.title,

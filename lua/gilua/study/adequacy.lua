@@ -23,8 +23,8 @@ local M = {}
 --- is what computes least.
 M.LEAST = 0.6
 
---- The farm's per_round for probes: it does not matter whether an endless one meets its guard or its
---- budget, and some do not end.
+--- The farm's per_round for probes: some do not end, and it does not matter whether they meet
+--- their guard or their budget.
 M.PER_ROUND = 100
 
 --- The most probes that run; of more, so many are taken, evenly over the source. Fewer where each
