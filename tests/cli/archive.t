@@ -57,7 +57,8 @@ ok $? "of which nothing is known" "$before, then $n_measured"
 
 log=$("$GILUA" log whole)
 like "a line a generation" "^ +4 +10 +[0-9]+ +[0-9]+ +1\.[0-9]+x" "$log"
-like "and what became of them" "[0-9]+ ok.*; ended 20" "$log"
+like "and what became of them: right and wrong apart" "[0-9]+ right, [0-9]+ wrong.*; ended 20" "$log"
+is "  as many as export has" "$("$GILUA" export whole | awk -F, '$NF == 1' | wc -l)" "$(grep -oE '[0-9]+ right' <<<"$log" | grep -oE '[0-9]+')"
 id=$(awk '$1 == 4 { print $6 }' <<<"$log")
 shown=$("$GILUA" show whole "$id")
 like "one mutant: its genome" "^genome +." "$shown"

@@ -88,8 +88,10 @@ function M.generations(archive, run)
   return archive:rows(LOG, run)
 end
 
-local STATUSES = "SELECT status, count(*) AS n FROM evaluation WHERE run = ?1 GROUP BY status "
-  .. "ORDER BY n DESC, status"
+-- Evaluations with one measurement are counted together: it is unpacked once.
+local STATUSES = "SELECT e.status, e.unset, m.reply, count(*) AS n FROM evaluation e "
+  .. "LEFT JOIN measurement m ON m.key = e.measurement WHERE e.run = ?1 "
+  .. "GROUP BY e.status, e.measurement, e.unset"
 
 local OTHERS = "SELECT id, seed, title, ended FROM run WHERE id <> ?1 ORDER BY id"
 
@@ -99,6 +101,25 @@ local function say_others(o, archive, run)
     answer.say(o, "another: --which %d: %s, seed %s, %s", other.id, other.title or "run",
       other.seed, other.ended and "ended" or "has not come to its end")
   end
+end
+
+-- What became of all: right, wrong, or the status of what did not run to its end, and how many.
+local function fates(archive, run)
+  local counts, list = {}, {}
+  for _, row in ipairs(archive:rows(STATUSES, run)) do
+    local right = gi.evaluations.is_right(archive, row)
+    local fate = right and "right" or row.status ~= "ok" and row.status
+      or right == false and "wrong" or "ok"
+    counts[fate] = (counts[fate] or 0) + row.n
+  end
+  for _, fate in ipairs(gi.settings.keys(counts)) do
+    list[#list + 1] = { fate = fate, n = counts[fate] }
+  end
+  table.sort(list, function(a, b)
+    if a.n ~= b.n then return a.n > b.n end
+    return a.fate < b.fate
+  end)
+  return list
 end
 
 local function log(o)
@@ -115,8 +136,8 @@ local function log(o)
       row.genome or "")
   end
   local parts = {}
-  for i, s in ipairs(archive:rows(STATUSES, run.id)) do
-    parts[i] = ("%s %s"):format(progress.grouped(s.n), s.status)
+  for i, one in ipairs(fates(archive, run.id)) do
+    parts[i] = ("%s %s"):format(progress.grouped(one.n), one.fate)
   end
   answer.say(o, "%s; %s", #parts > 0 and table.concat(parts, ", ") or "nothing evaluated",
     run.ended and "ended " .. run.ended .. " UTC" or "has not come to its end")
@@ -213,7 +234,7 @@ end
 
 local COLUMNS = { "id", "generation", "birth", "first_parent", "second_parent", "genome", "case",
   "status", "message", "ticks", "ns", "max_error", "mean_error", "wrong", "unset", "registers",
-  "source", "ptx", "fitness", "acceptable" }
+  "source", "ptx", "fitness", "acceptable", "right" }
 
 -- What stands before the rows, and a row.
 local FORMS = {
@@ -228,7 +249,11 @@ local FORMS = {
 }
 
 local PAGE = 10000
-local ROWS = "SELECT * FROM evaluations WHERE run = ?1 AND id > ?2 ORDER BY id LIMIT " .. PAGE
+local ROWS = "SELECT v.*, m.reply FROM evaluations v JOIN evaluation e ON e.run = v.run "
+  .. "AND e.id = v.id LEFT JOIN measurement m ON m.key = e.measurement "
+  .. "WHERE v.run = ?1 AND v.id > ?2 ORDER BY v.id LIMIT " .. PAGE
+
+local AS_NUMBER = { [true] = 1, [false] = 0 }
 
 -- Some rows at a time: an archive may have more than the memory.
 local function write_rows(archive, run, form, write)
@@ -236,7 +261,10 @@ local function write_rows(archive, run, form, write)
   write(form[1])
   repeat
     local texts, rows = {}, archive:rows(ROWS, run.id, last)
-    for i, row in ipairs(rows) do texts[i] = form[2](row) end
+    for i, row in ipairs(rows) do
+      row.right = AS_NUMBER[gi.evaluations.is_right(archive, row)]
+      texts[i] = form[2](row)
+    end
     write(table.concat(texts))
     last = #rows > 0 and rows[#rows].id or last
   until #rows < PAGE

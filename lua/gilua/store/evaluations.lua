@@ -52,6 +52,17 @@ local function check(archive, row)
   end
 end
 
+--- Are a row's answers right, every one? nil where the archive does not tell: it is of the first
+--- version.
+---@param archive gilua.archive
+---@param row { status: string, unset?: number, reply?: string } reply: of its measurement
+---@return boolean?
+function M.is_right(archive, row)
+  if row.status ~= "ok" or (row.unset or 0) > 0 then return false end
+  if not row.reply then return nil end
+  return archive:decoded(row.reply).off == 0
+end
+
 --- All evaluations of a run, in their order; each has the measurement of the unmodified kernel on
 --- the same case as `baseline`. An `acceptable` is true or false.
 ---@param archive gilua.archive open as long as they are used
