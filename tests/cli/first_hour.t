@@ -65,4 +65,38 @@ variant expected 's/expected = expected, //'
 out=$(check_small expected 2>&1)
 like "a case without its right answers" "expected/problem.lua: the case 'n 500' has no expected: .case. returns" "$out"
 is "  is one sentence, without a traceback" 0 "$(grep -c traceback <<<"$out")"
+
+# --- answers that are no number
+cat >roots.cu <<'CU'
+__global__ void roots(float *y, const float *x, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    float s = 0.0f;
+    for (int k = 0; k < 8; k++) { y[i] = s; s += x[(i + k) % n]; }
+    y[i] = sqrtf(s - 3.5f);
+}
+CU
+like "new says how many answers are NaN" "^2[0-9].*% of its answers are NaN, and nothing else is known" "$("$GILUA" new roots.cu)"
+"$GILUA" tune roots --quiet --out tuned
+sed -i -E '0,/"genome": "[^"]*"/s//"genome": "block_size_x=64"/' tuned/result.json
+like "and verify" "^1[0-9] [0-9]{3} of these answers are NaN, as the reference's are" \
+  "$("$GILUA" verify tuned --cases 1 2>&1)"
+
+# --- verify marks what apply marks
+sed -e '/sqrtf/s/ - 3.5f//' roots.cu >asked.cu
+cat >>asked.cu <<'CU'
+int threads_of(int n);
+int main() {
+    float *x, *y;
+    cudaMalloc(&x, 4000), cudaMalloc(&y, 4000);
+    int b = threads_of(1000);
+    roots<<<(1000 + b - 1) / b, b>>>(y, x, 1000);
+}
+CU
+"$GILUA" new asked.cu --quiet >/dev/null 2>&1
+"$GILUA" tune asked --quiet --out asked-run
+marks() { grep "^MARKED" <<<"$1" | sort; }
+applied=$("$GILUA" apply asked-run --diff 2>&1)
+is "what apply marks verify marks" "$(marks "$applied")" "$(marks "$("$GILUA" verify asked-run --cases 1 2>&1)")"
+like "  which is something" "^MARKED: the kernel wants another launch" "$applied"
 finish

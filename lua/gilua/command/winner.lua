@@ -138,6 +138,10 @@ local function tell_shared(o, kept, file)
     answer.say(o, "Others than %s call %s, too: it stays as it was, and %s calls a copy, %s",
       kept.kernel, one.name, kept.kernel, one.copy)
   end
+end
+
+-- Marks functions and macros that others see changed.
+local function mark_shared(o, file)
   for _, why in ipairs(file.shared or {}) do
     answer.say(o, "MARKED: %s: see what becomes of others", why)
   end
@@ -297,6 +301,7 @@ function M.apply()
   tell_promised(o, run.promised)
   M.warn_of_promises(o, run.promises)
   tell_shared(o, kept, files[1])
+  mark_shared(o, files[1])
   if launched then tell_launch(o, kept, params, launched) end
   local n = streams_wanted(kept, params)
   if n then tell_streams(o, run, n) end
@@ -335,7 +340,8 @@ local function verified(o, run, code, farm, found)
   for i, r in ipairs(v.rows) do
     rows[i] = gi.json.object { { "case", r.case }, { "right", r.right }, { "status", r.status },
       { "message", r.message }, { "answers", r.answers }, { "wrong", r.wrong },
-      { "unset", r.unset }, { "max_error", r.max_error }, { "ratio", r.ratio }, { "low", r.low },
+      { "unset", r.unset }, { "nan", r.nan },
+      { "max_error", r.max_error }, { "ratio", r.ratio }, { "low", r.low },
       { "high", r.high }, { "pairs", r.pairs }, { "ns", r.ns }, { "base_ns", r.base_ns } }
   end
   return gi.json.object {
@@ -400,16 +406,41 @@ local function wrong_sentence(found)
   end
 end
 
+-- Marks what apply would mark, by the files as they are.
+local function mark_as_apply(o, run)
+  if run.kept == nil or run.genome == "" then return end
+  local kept = runs.kept(run)
+  local read, files, params, launched = gi.attempt(gi.backport.files, kept, run.genome)
+  if not read then
+    if not ends.is_refusal(files) then error(files, 0) end
+    answer.say(o, "What apply would mark is not known: %s", tostring(files))
+    return
+  end
+  mark_shared(o, files[1])
+  local is_told = run.promises ~= nil -- which name the launches, too
+  if not is_told and launched and launched.left[1] then tell_launch(o, kept, params, launched) end
+  local n = streams_wanted(kept, params)
+  if n then tell_streams(o, run, n) end
+end
+
+local function say_nan(o, v)
+  if v.nan == 0 then return end
+  answer.say(o, "%s of these answers are NaN, as the reference's are: nothing else is known of "
+    .. "them. Other fills or values may tell", gi.progress.grouped(v.nan))
+end
+
 local function say_right(o, run, found)
   local v = found.own
   answer.say(o, "%s answers on %d cases, all right, largest error %.3g: %s (median; %.3f to "
     .. "%.3f)", gi.progress.grouped(v.answers), #v.rows, v.max_error,
     gi.progress.faster(v.ratio.median), v.ratio.least, v.ratio.greatest)
+  say_nan(o, v)
   tell_certificate(o, found.certificate)
   M.warn_of_untested(o, found.untested)
   M.warn_of_untold(o, run.untold)
   tell_promised(o, run.promised)
   M.warn_of_promises(o, gi.certificate.open(found.certificate, run.promises))
+  mark_as_apply(o, run)
 end
 
 --- Measures a run's winner on data that nobody saw, and keeps what it found in the run's folder.

@@ -401,6 +401,10 @@ function M.write(path, folder, o)
   elseif taken.ticks and not taken.data and not taken.doubt then
     say("its data: no single change of the kernel was tried, as it is long; gilua check tries some")
   end
+  if taken.data and taken.data.nan > 0 and not taken.doubt then
+    say("%.3g %% of its answers are NaN, and nothing else is known of these: other fills or values "
+      .. "in problem.lua may tell more", 100 * taken.data.nan)
+  end
   local guesses, n = guesses_in(textfile.read(folder .. "/problem.lua", "what was written"))
   tell(taken.read, say, guesses)
   if taken.trouble or taken.doubt then

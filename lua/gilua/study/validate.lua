@@ -33,7 +33,8 @@ local function row_of(o, case)
   local row = {
     case = info.name, size = info.size, group = info.group, status = m.status,
     message = m.message, answers = m.n,
-    wrong = counted(m.wrong, m.n), unset = counted(m.unset, m.n), max_error = m.max_error,
+    wrong = counted(m.wrong, m.n), unset = counted(m.unset, m.n),
+    nan = counted(m.nan or 0, m.n), max_error = m.max_error,
     right = fitness.right(m), ns = m.ns, base_ns = both[2].ns,
   }
   if not row.right then return row end
@@ -77,19 +78,20 @@ end
 ---@param options table { problem, farm, cases, genome, base?, pairs?, training?, on_row? }: base is
 ---  a genome too, "" the kernel as it is; training: the ratio on a case of training; on_row(row) as
 ---  they come
----@return table { rows, answers, wrong, max_error, ratio?, training?, all_right, cpu?,
+---@return table { rows, answers, wrong, nan, max_error, ratio?, training?, all_right, cpu?,
 ---  cpu_message? } cpu_message: why there is no cpu
 function M.run(options)
   local o = settings.fill("gilua.validate.run", options, { base = "", pairs = 100 }, OPTIONAL)
   for _, name in ipairs { "problem", "farm", "cases", "genome" } do
     if o[name] == nil then error("gilua.validate.run: '" .. name .. "' is missing", 2) end
   end
-  local v = { rows = {}, answers = 0, wrong = 0, max_error = 0, all_right = true,
+  local v = { rows = {}, answers = 0, wrong = 0, nan = 0, max_error = 0, all_right = true,
               training = o.training }
   for i, case in ipairs(o.cases) do
     local row = row_of(o, case)
     v.rows[i] = row
     v.answers, v.wrong = v.answers + row.answers, v.wrong + row.wrong
+    v.nan = v.nan + row.nan
     v.max_error = math.max(v.max_error, row.max_error)
     v.all_right = v.all_right and row.right
     if o.on_row then o.on_row(row) end
