@@ -99,4 +99,17 @@ marks() { grep "^MARKED" <<<"$1" | sort; }
 applied=$("$GILUA" apply asked-run --diff 2>&1)
 is "what apply marks verify marks" "$(marks "$applied")" "$(marks "$("$GILUA" verify asked-run --cases 1 2>&1)")"
 like "  which is something" "^MARKED: the kernel wants another launch" "$applied"
+
+# --- short options, help that lists what a command takes, JSON
+is "-h" "$("$GILUA" --help)" "$("$GILUA" -h)"
+is "-h of a command" "$("$GILUA" log --help)" "$("$GILUA" log -h)"
+is "-V" "$("$GILUA" --version)" "$("$GILUA" -V)"
+is "help of log: what it takes, no more" "--which --json --help" \
+  "$("$GILUA" log --help | grep -oE '^  --[a-z]+' | xargs)"
+like "help of a run: all that it takes" "--cluster .*--resume .*--json" "$("$GILUA" evolve --help | xargs)"
+"$GILUA" evolve asked --generations 2 --population 8 --quiet --out run >/dev/null 2>&1
+field() { "$GILUA" -e "local v = assert(require('gilua').json.decode(io.read 'a')) print(v.$1)"; }
+is "new --json" "named true" "$("$GILUA" new asked.cu named --json 2>/dev/null | tee new.json | field folder) $(field ready <new.json)"
+is "log --json: its counts are those of export" "$("$GILUA" export run | grep -c ',1$')" "$("$GILUA" log run --json | field mutants.right)"
+is "show --json" "unmodified" "$("$GILUA" show run 1 --json | field birth)"
 finish

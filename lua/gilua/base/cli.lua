@@ -14,7 +14,8 @@
 -- `positional` names what stands without dashes, in order: { { name = "problem", doc = … },
 -- { name = "folder", optional = true } }; of the last one there may be several (many = true: its
 -- value is a list). What takes such words and leaves a run says so:
--- runs = true.
+-- runs = true. `takes` names the standard options that mean something to it ("seed quiet"; all if
+-- it is left out): --help lists no others, though they are understood.
 
 local attempt = require "gilua.base.attempt"
 local printable = require "gilua.base.printable"
@@ -42,9 +43,9 @@ local COMPILERS = { nvrtc = true, llvm = true }
 M.compiling = {
   { name = "compiler", type = "string", of_runs = true, check = function(text)
     return COMPILERS[text], "must be nvrtc or llvm"
-  end, doc = "who compiles the kernel and its mutants: nvrtc or llvm (nvrtc)" },
+  end, doc = "the compiler of the kernel and its mutants: nvrtc or llvm (nvrtc)" },
   { name = "passes", type = "string", of_runs = true,
-    doc = "of LLVM: O0 to O3, Os, Oz or names of passes, with commas between (O3)" },
+    doc = "with --compiler llvm: O0 to O3, Os, Oz or a comma-separated list of passes (O3)" },
 }
 
 M.standard = {
@@ -56,12 +57,12 @@ M.standard = {
     doc = "agents on other machines do the work: nats://HOST:4222 (gilua agent)" },
   { name = "quiet", default = false, doc = "print nothing but errors" },
   { name = "resume", default = false, of_runs = true,
-    doc = "go on with the last run of this command, which did not come to its end" },
+    doc = "go on with the last unfinished run of this command" },
   { name = "fresh", default = false, of_runs = true,
-    doc = "ask nothing of what an earlier run there found out" },
+    doc = "measure everything again, whatever an earlier run there has measured" },
   M.compiling[1], M.compiling[2],
   { name = "json", default = false, of_runs = true,
-    doc = "tell what happens as JSON, an object a line; text goes to standard error" },
+    doc = "print events as JSON, an object a line; text goes to standard error" },
   { name = "help", default = false, doc = "print this and stop (also -h)" },
 }
 
@@ -128,6 +129,18 @@ local function declared(spec)
   return list, by_name
 end
 
+-- Does --help list an option? Not a standard one that means nothing to what is run.
+local function is_listed(spec, option)
+  if not spec.takes or option.name == "help" then return true end
+  for _, standard in ipairs(M.standard) do
+    if option == standard then
+      local names = " " .. spec.takes .. " "
+      return not option.of_runs and names:find(" " .. option.name .. " ", 1, true) ~= nil
+    end
+  end
+  return true
+end
+
 local function unknown(name, by_name)
   local nearest = settings.nearest(name, settings.keys(by_name))
   return ("unknown option --%s%s (--help lists them)"):format(name,
@@ -153,7 +166,9 @@ function M.help(spec, script)
     local kind = type_of(option)
     local value = kind == "flag" and "" or kind == "string" and " TEXT" or " N"
     local default = option.default and (" (%s)"):format(option.default) or ""
-    lines[#lines + 1] = ("  --%-20s %s%s"):format(option.name .. value, option.doc or "", default)
+    if is_listed(spec, option) then
+      lines[#lines + 1] = ("  --%-20s %s%s"):format(option.name .. value, option.doc or "", default)
+    end
   end
   return table.concat(lines, "\n")
 end

@@ -9,6 +9,7 @@ local undo = require "gilua.base.undo"
 
 return function()
   local o = gi.cli {
+    takes = "device jobs quiet",
     doc = "Works for gilua on other machines, through a NATS server, until it is stopped. What it "
       .. "has in\nhand then is done by others. NATS_USER and NATS_PASSWORD, or NATS_TOKEN, say who "
       .. "we are;\nNATS_CA, NATS_CERT and NATS_KEY name files for an encrypted connection.",

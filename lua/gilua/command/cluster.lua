@@ -79,6 +79,7 @@ end
 
 function M.run()
   local o = gi.cli {
+    takes = "cluster quiet",
     doc = "status: which agents a NATS server has, and which runs they work for, as they tell "
       .. "within\nsome seconds.",
     positional = { { name = "what", doc = "status" } },

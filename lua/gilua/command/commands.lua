@@ -84,6 +84,7 @@ end
 -- Opening a file runs nothing: its program is run where that is asked for.
 local function guessed(o, folder)
   local runs, guesses = gi.newproblem.write(o.file, folder, o)
+  o.guesses = guesses
   if guesses > 0 and not o.run and not o.guess and ownprogram.is(o.file) then
     answer.say(o, "%s has a main: with --run it is built and run in a box, and what it gives its "
       .. "kernels is recorded, not guessed", o.file)
@@ -101,20 +102,27 @@ local function check_run(o)
   o.seconds = o.seconds or RUN_S
 end
 
+-- Is what was made ready? And the folder that was asked for.
 local function new_of(o)
   if gi.recordedproblem.is(o.file) then
     local paths, folder = recordings_among(o)
-    return gi.recordedproblem.write(paths, folder, o)
+    return gi.recordedproblem.write(paths, folder, o), folder
   end
   if #(o.folder or {}) > 1 then
     ends.with(ends.STATUS.usage, "unexpected argument '%s' (--help lists the options)", o.folder[2])
   end
   local folder = o.folder and o.folder[1] or o.out or o.file:match "([^/]+)$":gsub("%.%w+$", "")
-  if not o.run then return guessed(o, folder) end
+  if not o.run then return guessed(o, folder), folder end
   gi.newproblem.check_free(folder, o.file)
   local ready = recorded_of(o, folder)
-  if ready == nil then return guessed(o, folder) end
-  return ready
+  if ready == nil then ready = guessed(o, folder) end
+  return ready, folder
+end
+
+-- The object of --json.
+local function new_value(o, ready, folder)
+  return gi.json.object { { "file", o.file }, { "folder", folder }, { "ready", ready },
+    { "guesses", o.guesses or 0 } }
 end
 
 function COMMANDS.new()
@@ -123,6 +131,7 @@ function COMMANDS.new()
     if word == "-o" then arg[i] = "--out" end -- luacheck: globals arg
   end
   local o = gi.cli {
+    takes = "jobs out quiet",
     doc = "Writes a problem folder for a kernel of a CUDA file: problem.lua, kernel.cu, "
       .. "experiment.lua.\nOr for the kernels of a whole program, from recordings of it (gilua "
       .. "record).",
@@ -130,32 +139,39 @@ function COMMANDS.new()
       { name = "folder", optional = true, many = true,
         doc = "the folder to make (the file's name without .cu); further recordings" } },
     { name = "source", type = "string", listed = true,
-      doc = "of recordings: their kernels' file, several with commas between; else PTX" },
+      doc = "with recordings: the CUDA files of their kernels, comma-separated (none: PTX)" },
     { name = "anyway", default = false,
-      doc = "of recordings: though the source gives other kernels than were recorded" },
-    { name = "kernel", type = "string", doc = "which kernel, where the file has several" },
+      doc = "with recordings: go on even if the source gives other kernels" },
+    { name = "kernel", type = "string", doc = "which kernel, if the file has several" },
     { name = "template", type = "string", doc = "arguments of the kernel's template: float,256" },
     { name = "include", type = "string", listed = true,
       doc = "folders of headers, with commas between" },
     { name = "define", type = "string", listed = true,
       doc = "macros, with commas between: DIM=3,FAST" },
-    { name = "megabytes", default = 4, min = 1, doc = "of source that it may read" },
-    { name = "run", default = false, doc = "of a file with a main: build and run it in a box, and "
+    { name = "megabytes", default = 4, min = 1, doc = "most megabytes of source that it reads" },
+    { name = "run", default = false, doc = "if the file has a main: build it, run it in a box and "
       .. "record it; its arguments stand behind --" },
-    { name = "seconds", type = "integer", min = 1, doc = "that it may run (60)" },
-    { name = "guess", default = false, doc = "of a file with a main: guess; no word of --run" },
-    boxed.OPTION,
+    { name = "seconds", type = "integer", min = 1,
+      doc = "with --run: seconds that the program may run (60)" },
+    { name = "guess", default = false,
+      doc = "if the file has a main: guess, and do not mention --run" },
+    boxed.OPTION, answer.JSON,
   }
   o.arguments = arguments
   check_run(o)
   boxed.require(o)
   gi.headers.most_bytes = o.megabytes * 1000000
+  o.quiet = o.quiet or o.json
   liveline.begin(o.quiet)
-  return status_of(new_of(o))
+  return answer.given(o, function()
+    local ready, folder = new_of(o)
+    return new_value(o, ready, folder), status_of(ready)
+  end)
 end
 
 function COMMANDS.check()
   local o = gi.cli {
+    takes = "device seed jobs cluster",
     doc = "Tells what is wrong with a problem, in order, and what evolution has to work with.",
     positional = { { name = "problem", doc = "its folder" } },
     { name = "why", default = false,
@@ -184,6 +200,7 @@ end
 
 function COMMANDS.help()
   local o = gi.cli {
+    takes = "",
     doc = "Lists a command's options, as COMMAND --help does.",
     positional = { { name = "command", doc = "one of those that gilua help lists" } },
   }
@@ -196,7 +213,7 @@ function COMMANDS.help()
 end
 
 function COMMANDS.version()
-  gi.cli { doc = "Prints gilua's version and Lua's." }
+  gi.cli { takes = "", doc = "Prints gilua's version and Lua's." }
 end
 
 --------------------------------------------------------------------------------------------------

@@ -192,6 +192,7 @@ end
 
 return function()
   local o = gi.cli {
+    takes = "",
     doc = "Tells what this machine has, and what to do about what it lacks.", answer.JSON,
   }
   return answer.given(o, examine)

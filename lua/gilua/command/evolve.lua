@@ -349,8 +349,9 @@ function M.command()
       doc = "kernels in a generation (60; of gevo 256)" },
     { name = "generations", default = 12, min = 1, doc = "generations" },
     { name = "least", default = 0.01, min = 0.0,
-      doc = "gain that counts, as a share: of the winner, and of each gene that it keeps" },
-    { name = "from", type = "string", doc = "start from what this run found, of tune or evolve" },
+      doc = "least gain of the winner, and of each gene that it keeps, as a share" },
+    { name = "from", type = "string",
+      doc = "start from the winner of this run (of tune or evolve)" },
     { name = "tune", default = false, doc = "tune first, and start from the best settings" },
     tune.SAMPLE,
     { name = "genome", type = "string", check = check_genome,
@@ -358,21 +359,21 @@ function M.command()
         .. "(source and ptx), all" },
     { name = "scheme", type = "string", check = function(text)
       return SCHEMES[text], "must be steady, langdon or gevo"
-    end, doc = "how to search: steady (of genes of the source, unless another is given), langdon "
-      .. "(GECCO 2014), gevo (TACO 2020)" },
+    end, doc = "how to search: steady, langdon (GECCO 2014) or gevo (TACO 2020) (steady; "
+      .. "langdon with --genome or --propose)" },
     { name = "objectives", type = "string", check = check_objectives,
-      doc = "of gevo, with commas between: time, error, energy, registers … (time)" },
+      doc = "with --scheme gevo, comma-separated: time, error, energy, registers … (time)" },
     { name = "error", type = "number", min = 0,
-      doc = "of gevo: the share of the largest answer that one may be off by" },
+      doc = "with --scheme gevo: the error that is allowed, as a share of the largest answer" },
     { name = "propose", type = "string",
-      doc = "a command that is asked for kernels, once a generation (docs/howto/propose.md)" },
+      doc = "a command that proposes kernels, run once a generation (docs/howto/propose.md)" },
     { name = "transform", type = "string", check = check_transform,
-      doc = "no transformations of the source (docs/transformations.md): no; of --scheme langdon "
-        .. "also the share of genes that are (0.25)" },
+      doc = "no: leave out transformations (docs/transformations.md); with --scheme langdon "
+        .. "their share of the genes (0.25)" },
     { name = "certified", default = false, doc = "keep only genes with which the winner is "
       .. "certified equal to the kernel over the reals (docs/certificate.md)" },
     { name = "weak-data", default = false,
-      doc = "also where the data notice too few changes of the kernel" },
+      doc = "run even if the data catch under 60 % of seeded bugs" },
     boxed.OPTION,
   }
   if o.from and o.tune then

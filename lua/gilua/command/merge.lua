@@ -20,6 +20,7 @@ end
 --- Puts the archives of runs together.
 return function()
   local o = gi.cli {
+    takes = "quiet",
     doc = "Puts the archives of runs together in one, which log, export and rescore read.",
     positional = { { name = "into", doc = "a folder, made where it is not there" },
       { name = "runs", many = true, doc = "folders of runs, or archives" } },

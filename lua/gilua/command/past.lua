@@ -122,31 +122,49 @@ local function fates(archive, run)
   return list
 end
 
+-- The object of --json.
+local function log_value(run, generations, counts)
+  local rows, fate = {}, {}
+  for i, r in ipairs(generations or {}) do
+    rows[i] = gi.json.object { { "generation", r.generation }, { "evaluated", r.evaluated },
+      { "ran", r.ran }, { "acceptable", r.acceptable }, { "best", r.best }, { "gain", r.gain },
+      { "genome", r.genome } }
+  end
+  for i, one in ipairs(counts or {}) do fate[i] = { one.fate, one.n } end
+  return gi.json.object { { "id", run.id }, { "title", run.title }, { "seed", run.seed },
+    { "device", run.device }, { "began", run.began }, { "ended", run.ended },
+    { "generations", gi.json.array(rows) }, { "mutants", gi.json.object(fate) } }
+end
+
 local function log(o)
   local archive <close>, run = archive_of(o.run, o.which)
   if gi.archive.is_tuning(run) then
     answer.say(o, "%s %s", o.run, of_tuning(o.run))
-    return say_others(o, archive, run)
+    say_others(o, archive, run)
+    return log_value(run)
   end
   answer.say(o, "%10s %9s %5s %10s %9s  %5s  %s", "generation", "evaluated", "ran", "acceptable",
     "best", "id", "genome")
-  for _, row in ipairs(M.generations(archive, run.id)) do
+  local generations = M.generations(archive, run.id)
+  for _, row in ipairs(generations) do
     answer.say(o, "%10d %9d %5d %10d %9s  %5s  %s", row.generation, row.evaluated, row.ran,
       row.acceptable, row.gain and ("%.3fx"):format(row.gain) or "-", row.best or "-",
       row.genome or "")
   end
-  local parts = {}
-  for i, one in ipairs(fates(archive, run.id)) do
+  local parts, counts = {}, fates(archive, run.id)
+  for i, one in ipairs(counts) do
     parts[i] = ("%s %s"):format(progress.grouped(one.n), one.fate)
   end
   answer.say(o, "%s; %s", #parts > 0 and table.concat(parts, ", ") or "nothing evaluated",
     run.ended and "ended " .. run.ended .. " UTC" or "has not come to its end")
   say_others(o, archive, run)
+  return log_value(run, generations, counts)
 end
 
 function M.log()
-  log(gi.cli { doc = "What a run evaluated, a line a generation, also while it is on.",
-    positional = RUN, WHICH })
+  return answer.given(gi.cli { takes = "",
+    doc = "What a run evaluated, a line a generation, also while it is on.",
+    positional = RUN, WHICH, answer.JSON }, log)
 end
 
 --------------------------------------------------------------------------------------------------
@@ -173,6 +191,7 @@ local AGAIN = "SELECT id, generation, \"case\", status, ticks FROM evaluations W
 local function say_measured(o, archive, run, m)
   local row = archive:row(MEASURED, run.id, m.id)
   local samples = row and archive:decoded(row.reply).samples
+  m.samples_ns = samples and gi.json.array(samples)
   if samples and #samples > 0 then
     local list = {}
     for i, ns in ipairs(samples) do list[i] = gi.json.number(ns) end
@@ -183,6 +202,23 @@ local function say_measured(o, archive, run, m)
       again.generation, again.case, again.status,
       again.status == "ok" and (", %s ticks"):format(gi.json.number(again.ticks)) or "")
   end
+end
+
+-- The object of --json: of a mutant, its ancestors, and its source where the run kept that.
+local function show_value(m, ancestors, genes, source)
+  local fields, line, words = { { "id", m.id }, { "genome", m.genome } }, {}, {}
+  for _, name in ipairs(SHOWN) do fields[#fields + 1] = { name, m[name] } end
+  for i = 2, #ancestors do
+    local a = ancestors[i]
+    line[i - 1] = gi.json.object { { "id", a.id }, { "generation", a.generation },
+      { "birth", a.birth }, { "genome", a.genome } }
+  end
+  for i, gene in ipairs(genes or {}) do
+    words[i] = gi.json.object { { "gene", gene.gene }, { "text", gene.text } }
+  end
+  table.move({ { "samples_ns", m.samples_ns }, { "ancestors", gi.json.array(line) },
+    { "genes", gi.json.array(words) }, { "source", source } }, 1, 4, #fields + 1, fields)
+  return gi.json.object(fields)
 end
 
 local function show(o)
@@ -202,15 +238,16 @@ local function show(o)
   end
   local result = runs.result(o.run)
   if not result then
-    return answer.say(o, "\n(what was run lies with the run itself: here is its archive alone)")
+    answer.say(o, "\n(what was run lies with the run itself: here is its archive alone)")
+    return show_value(m, ancestors)
   end
   local kept = gi.kept.read(o.run, result.kept)
   local source, why = kept.grammar:apply(m.genome, true)
   if not source then fail("the genome does not fit what the run kept: %s", why) end
   answer.say(o, "")
-  for _, gene in ipairs(gi.below.explain(kept, m.genome)) do
-    answer.say(o, "%s\n    %s", gene.gene, gene.text)
-  end
+  local genes = gi.below.explain(kept, m.genome)
+  for _, gene in ipairs(genes) do answer.say(o, "%s\n    %s", gene.gene, gene.text) end
+  if o.json then return show_value(m, ancestors, genes, source) end
   printable.write(o.source and source
     or gi.diff.unified(kept.source, source, kept.source_path:match "[^/]*$"),
     gi.host.is_terminal())
@@ -218,15 +255,16 @@ end
 
 function M.show()
   local o = gi.cli {
+    takes = "",
     doc = "One mutant of a run: what became of it, its ancestors, its source as a difference.",
     positional = { RUN[1], { name = "id", doc = "its number, as gilua log and export have it" } },
     { name = "source", default = false, doc = "the whole source, not the difference" },
-    WHICH,
+    WHICH, answer.JSON,
   }
   local id = math.tointeger(tonumber(o.id))
   if not id then ends.with(ends.STATUS.usage, "ID must be a whole number, not '%s'", o.id) end
   o.id = id
-  show(o)
+  return answer.given(o, show)
 end
 
 --------------------------------------------------------------------------------------------------
@@ -297,6 +335,7 @@ end
 
 function M.export()
   local o = gi.cli {
+    takes = "out",
     doc = "Every evaluation of a run as a table, to standard output or --out FILE.",
     positional = RUN,
     { name = "csv", default = false, doc = "comma-separated values, which is the usual" },
@@ -333,6 +372,7 @@ end
 
 function M.rescore()
   local o = gi.cli {
+    takes = "",
     doc = "Ranks all mutants of a run by another formula; nothing is run again.",
     positional = { RUN[1], { name = "formula",
       doc = "a Lua file that returns a function (own, baseline) -> number" } },

@@ -61,6 +61,7 @@ end
 
 return function()
   local o = gi.cli {
+    takes = "seed jobs quiet",
     doc = "Tells where a kernel's time goes, and the least time that its work can take.",
     positional = { { name = "problem", doc = "its folder" } }, boxed.OPTION, answer.JSON,
   }

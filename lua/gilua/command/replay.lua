@@ -7,6 +7,7 @@ local progress = require "gilua.report.progress"
 local set = require "gilua.command.set"
 
 local OPTIONS = {
+  takes = "seed quiet",
   doc = "Simulates the search of a run from its archive; no kernel is compiled or run.",
   positional = { { name = "run", doc = "its folder" } },
   { name = "population", type = "integer", min = 2,

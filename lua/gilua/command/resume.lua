@@ -49,6 +49,7 @@ end
 ---@return integer? status
 return function(run_command)
   local o = gi.cli {
+    takes = "quiet",
     doc = "Goes on with a run that was ended before its end, by whatever.",
     positional = { { name = "run", doc = "its folder" } },
   }

@@ -257,6 +257,7 @@ end
 
 function M.run()
   return answer.given(gi.cli {
+    takes = "quiet",
     doc = "In what two runs differ: settings, worlds, best genomes, sources, times, histories.",
     positional = { { name = "first", doc = "a run's folder" },
       { name = "second", doc = "another's" } },

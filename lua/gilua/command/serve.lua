@@ -248,6 +248,7 @@ end
 
 function M.run()
   local o = gi.cli {
+    takes = "",
     doc = "Serves agents: gilua's commands as tools of the Model Context Protocol.",
     { name = "mcp", default = false, doc = "over standard input and output: the one way there is" },
   }

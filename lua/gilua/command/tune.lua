@@ -11,7 +11,7 @@ local shell = require "gilua.base.shell"
 
 local M = {
   SAMPLE = { name = "sample", default = 500, min = 1,
-  doc = "of more settings than these, so many are drawn at random" }
+  doc = "most settings that are measured; of more, so many are drawn at random" }
 
 --------------------------------------------------------------------------------------------------
 -- tune,
@@ -142,9 +142,9 @@ function M.command()
     doc = "Measures every setting of a problem's parameters, alone, without evolution.",
     runs = true,
     positional = { { name = "problem", doc = "its folder" } }, M.SAMPLE,
-    { name = "rows", default = 12, min = 1, doc = "of the fastest that are shown" },
+    { name = "rows", default = 12, min = 1, doc = "how many of the fastest are shown" },
     { name = "cache", type = "string",
-      doc = "a cache file of Kernel Tuner's: what it knows is taken, what is new is added" },
+      doc = "a cache file of Kernel Tuner: its times are used, new ones are added" },
     boxed.OPTION,
   }
   return answer.given(o, tune)

@@ -150,6 +150,7 @@ end
 
 function M.run()
   local o = gi.cli {
+    takes = "quiet",
     doc = "Serves the page of a run, live, to a browser on this machine or over ssh.",
     positional = { { name = "run", doc = "its folder, or one that holds several" } },
     { name = "port", default = 0, min = 0, max = 65535, doc = "of 127.0.0.1; 0: any free one" },

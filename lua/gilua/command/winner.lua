@@ -238,6 +238,7 @@ end
 
 function M.apply()
   local o = gi.cli {
+    takes = "quiet",
     doc = "Puts what a run found into the file that the kernel came from. Runs nothing but what "
       .. "--build and --run say.",
     positional = { { name = "RUN", doc = "the run's folder, out/…" } }, -- not --run
@@ -248,7 +249,7 @@ function M.apply()
     { name = "run", type = "string", doc = "the command that runs it: changes the file itself, and "
       .. "undoes that where the program then prints or writes something else" },
     { name = "anyway", default = false,
-      doc = "also a winner that is marked, or that verify found wrong" },
+      doc = "apply even a winner that is MARKED, or that verify found wrong" },
     PICK, boxed.OPTION,
   }
   o.run_command, o.run = o.run, o.RUN
@@ -488,9 +489,10 @@ end
 
 function M.verify()
   local o = gi.cli {
+    takes = "device jobs cluster quiet",
     doc = "Measures what a run found on data that nobody saw: every answer, and the time.",
     positional = { { name = "run", doc = "the run's folder, out/…" } },
-    { name = "cases", default = 5, min = 1, doc = "how many, of the problem's own data" },
+    { name = "cases", default = 5, min = 1, doc = "how many new cases of the problem's own data" },
     PICK, boxed.OPTION, answer.JSON, table.unpack(gi.cli.compiling),
   }
   return answer.given(o, verify)
