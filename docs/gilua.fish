@@ -94,6 +94,7 @@ function __gilua_own
 end
 
 complete -c gilua -f
+complete -c gilua -n '__gilua_after evolve' -l scheme -x -a 'steady langdon gevo' -d 'how to search'
 complete -c gilua -l device -x -a 'emu cuda cuda:0 cuda:1' -d 'where kernels run'
 complete -c gilua -l seed -x -d 'seed of everything random'
 complete -c gilua -l out -x -a '(__fish_complete_directories)' -d 'folder for results'

@@ -1,11 +1,11 @@
 #!/bin/bash
-# The README is true: its Lua blocks run as they stand, its commands exist, its links lead somewhere.
+# The README and docs/papers.md are true: their Lua blocks run as they stand, its commands exist, its links lead somewhere.
 . "$(dirname "$0")/tap.sh"
 cd "$TMP" || exit 1
 
 # Block number N in language LANG of the README.
 block() { # block LANG N
-  awk -v lang="$1" -v n="$2" '$0 == "```" lang { inside = ++k == n; next } /^```/ { inside = 0 } inside' "$TOP/README.md"
+  awk -v lang="$1" -v n="$2" '$0 == "```" lang { inside = ++k == n; next } /^```/ { inside = 0 } inside' "$TOP/docs/papers.md"
 }
 
 block lua 1 >axpy.lua
@@ -16,12 +16,12 @@ out=$("$GILUA" mutant.lua 2>&1)
 ok $? "the second example: mutants by hand" "$out"
 like "it measures each of its three mutants" "ok.*ok.*ok" "$(tr '\n' ' ' <<<"$out")"
 
-command=$(grep -m1 -- '--side 40' "$TOP/README.md")
+command=$(grep -m1 -- '--side 40' "$TOP/docs/papers.md")
 (cd "$TOP" && eval "${command/--out B/--out $TMP/B --quiet}")
 ok $? "the small experiment runs: $command"
-for file in $(grep -oE '`(report\.html|best\.cu|best\.patch|result\.json|generations\.csv|log\.txt)`' "$TOP/README.md" | tr -d '`' | sort -u); do
+for file in $(grep -oE '`(report\.html|best\.cu|best\.patch|result\.json|generations\.csv|log\.txt)`' "$TOP/docs/papers.md" | tr -d '`' | sort -u); do
   [ -e "B/$file" ]
-  ok $? "it leaves $file, as the README says"
+  ok $? "it leaves $file, as the page says"
 done
 for link in $(grep -oE '\]\([^)#]+\)' "$TOP/README.md" "$TOP"/docs/*.md | sed 's/.*](//; s/)//' | grep -v :// | sort -u); do
   [ -e "$TOP/$link" ] || [ -e "$TOP/docs/$link" ]

@@ -167,7 +167,7 @@ local function search(o, problem, folder, clock)
   if tuning then
     answer.say(o, "tune: %d settings, best: %s", #tuning.rows, tune.best_of(tuning))
   end
-  answer.say(o, "evolve: %d kernels tried in %d generations", run.evaluations, run.generation)
+  answer.say(o, "evolve: %d evaluations in %d generations", run.evaluations, run.generation)
   return run
 end
 

@@ -154,7 +154,7 @@ M.paper = {
 -- run.population before it is measured, on the case of its generation (gilua.search.gevo).
 -- enough(run) -> why, when no other generation is to begin: a time is over, say, and then the same
 -- seed is no longer the same run.
-local OPTIONAL = { "problem", "check", "farm", "rng", "new_case", "draw", "genes", "hold", "vary",
+M.OPTIONAL = { "problem", "check", "farm", "rng", "new_case", "draw", "genes", "hold", "vary",
   "enough", "on_start", "on_result", "on_generation", "on_end" }
 
 --------------------------------------------------------------------------------------------------
@@ -811,7 +811,7 @@ local function functions_of(scheme)
 end
 
 local function new_run(given)
-  local scheme = settings.fill("gilua.evolve.run", given, M.paper, OPTIONAL)
+  local scheme = settings.fill("gilua.evolve.run", given, M.paper, M.OPTIONAL)
   check_fields(scheme)
   if scheme.check then scheme.farm:set_check(scheme.check) end
   scheme.check = scheme.farm.check_mode
