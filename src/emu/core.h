@@ -133,7 +133,8 @@ typedef enum SyncKind {
     SYNC_VOTE,
     SYNC_MATCH,
     SYNC_REDUX,
-    SYNC_ELECT
+    SYNC_ELECT,
+    SYNC_MATRIX /* matrix.h */
 } SyncKind;
 
 enum { SHFL_UP, SHFL_DOWN, SHFL_BFLY, SHFL_IDX };
@@ -151,6 +152,7 @@ typedef struct SyncForm {
     uint32_t value;      /* row of what a lane brings */
     uint32_t b, c;       /* shuffles: rows of lane and clamp */
     uint32_t d, p;       /* rows of results: value, predicate */
+    uint32_t matrix;     /* of Code.matrix */
 } SyncForm;
 
 /* Rows filled before a function runs: immediates once, special registers as they change. */
@@ -229,6 +231,8 @@ struct Code {
     int n_call, cap_call;
     SyncForm *sync;
     int n_sync, cap_sync;
+    struct MatrixForm *matrix; /* exec/matrix.h */
+    int n_matrix, cap_matrix;
     int *jump; /* brx.idx tables, one after the other: Ins indices */
     int n_jump, cap_jump;
     SlowFn *slow;

@@ -24,7 +24,7 @@ sanitizer_first
 build() { # build NAME [FLAG…]: NAME.cu
   local name=$1 source=$TOP/tests/programs/$1.cu std=c++14
   shift
-  ! grep -q cooperative_groups "$source" || std=c++17
+  ! grep -q "cooperative_groups\|mma.h" "$source" || std=c++17
   env -u LD_PRELOAD nvcc -std=$std -cudart shared -gencode arch=compute_90,code=compute_90 -lineinfo "$@" \
     -o "$name" "$source" >"$name.log" 2>&1
   ok $? "$name.cu builds" "$(cat "$name.log")"
@@ -47,6 +47,10 @@ like "for programs, too" '"name": "void saxpy<float>\(float, float const\*, floa
   "$(cat table.json)"
 runs "without a table" 0 --quiet -- ./saxpy
 is "nothing is said" "" "$(cat err)"
+
+build matrix
+runs "tensor cores: wmma, ldmatrix, mma.sync" 0 --quiet -- ./matrix
+is "every product is right" 14 "$(grep -c ': right$' out)"
 
 build faults
 wrong() { # wrong WHAT MESSAGE WAIT [OPTION…]: said as the message, and what waiting returns

@@ -14,6 +14,7 @@
 #include "emu/exec/atoms.h"
 #include "emu/decode/bounds.h"
 #include "emu/exec/lanes.h"
+#include "emu/exec/matrix.h"
 #include "emu/decode/library.h"
 #include "emu/decode/ops.h"
 
@@ -627,6 +628,10 @@ static int step_memory(Machine *m, Warp *w, const Ins *in, const Frame *f) {
 static void use_sync(Machine *m, Warp *w, const Ins *in, const Frame *f) {
     const SyncForm *s = &f->code->sync[in->imm];
     if (s->has_mask) use(m, w, in, f, s->mask, "decides which lanes take part");
+    if (s->kind == SYNC_MATRIX) {
+        use(m, w, in, f, s->value, "decides an address");
+        use(m, w, in, f, f->code->matrix[s->matrix].stride, "decides an address");
+    }
     if (s->kind != SYNC_SHFL) return;
     use(m, w, in, f, s->b, "decides from which lane a shuffle reads");
     use(m, w, in, f, s->c, "decides from which lane a shuffle reads");

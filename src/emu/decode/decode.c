@@ -8,6 +8,7 @@
 #include "emu/decode/decode.h"
 
 #include "emu/cost/repeats.h"
+#include "emu/exec/matrix.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,8 +44,10 @@ bool decode_fail(Decoder *d, const char *fmt, ...) {
 
 /* What instructions belong to that are known, and not supported. */
 static const char *missing_part(const PtxInstr *in) {
-    if (ptx_is(in, "wmma mma wgmma ldmatrix stmatrix movmatrix tcgen05"))
-        return "tensor cores are not supported";
+    if (ptx_is(in, "wmma mma ldmatrix stmatrix movmatrix"))
+        return "there is no matrix instruction of this shape, these types and these modifiers";
+    if (ptx_is(in, "wgmma")) return "wgmma is not supported";
+    if (ptx_is(in, "tcgen05")) return "tensor memory of sm_100 is not supported";
     if (ptx_is(in, "mbarrier") || (ptx_is(in, "cp") && ptx_has_mod(in, "bulk mbarrier")))
         return "mbarriers and bulk copies are not supported";
     if (ptx_is(in, "mapa getctarank") || ptx_has_mod(in, "cluster shared::cluster"))
@@ -376,7 +379,8 @@ bool symbol_row(Decoder *d, const PtxOperand *op, int64_t offset, uint32_t *out,
 /* --- forms --- */
 
 static const Form *const form_tables[] = {forms_control, forms_int,  forms_float,   forms_convert,
-                                          forms_memory,  forms_warp, forms_texture, NULL};
+                                          forms_memory,  forms_warp, forms_texture, forms_matrix,
+                                          NULL};
 
 typedef struct Captured {
     bool ftz, sat;
@@ -760,6 +764,8 @@ void code_free(Code *c) {
     for (int i = 0; i < c->n_call; i++) free(c->call[i].arg);
     free(c->call);
     free(c->sync);
+    for (int i = 0; i < c->n_matrix; i++) matrix_form_free(&c->matrix[i]);
+    free(c->matrix);
     free(c->jump);
     free(c->slow);
     free(c->formal);

@@ -93,7 +93,7 @@ typedef struct Form {
     { NULL, NULL, NULL, 0, NULL, 0, NULL, ROW_NONE }
 
 extern const Form forms_int[], forms_float[], forms_warp[], forms_convert[], forms_memory[],
-    forms_control[], forms_texture[];
+    forms_control[], forms_texture[], forms_matrix[];
 
 /* Fails with the PTX line, the source line and the instruction. */
 bool decode_fail(Decoder *d, const char *fmt, ...) GI_PRINTF(2, 3);
@@ -174,6 +174,8 @@ bool decode_address(Decoder *d, Use use, const PtxOperand *op, PtxSpace space, i
 /* Does anybody read what is written to this operand? */
 bool decode_is_read(const Decoder *d, const PtxOperand *op);
 bool decode_warp_barrier(Decoder *d); /* forms_warp.c: bar.warp.sync */
+/* The same: what the lanes of a mask do together. */
+bool emit_sync(Decoder *d, SyncForm f);
 /* decode/call.c */
 bool decode_call(Decoder *d);
 bool decode_alloca(Decoder *d);
