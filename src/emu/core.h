@@ -396,6 +396,7 @@ typedef struct Frame {
 typedef enum WarpState { WARP_READY, WARP_WAITING, WARP_DONE } WarpState;
 
 typedef struct Copies Copies; /* async.c */
+typedef struct Groups Groups; /* matrix_group.c */
 
 /* What a warp computes in. A warp that ends hands it to the next one that begins, so that warps
 ** which never wait for each other all run in the same memory, and that stays in the L1 cache. */
@@ -407,6 +408,7 @@ typedef struct WarpStore {
     uint8_t *local; /* word w of lane l at w * 128 + l * 4 */
     size_t local_cap;
     Copies *copies; /* NULL: none was ever asked for */
+    Groups *groups; /* the same */
     struct Word *exact_local; /* of local memory: word w of lane l at w * 32 + l */
     size_t exact_local_cap;
 } WarpStore;

@@ -46,7 +46,8 @@ bool decode_fail(Decoder *d, const char *fmt, ...) {
 static const char *missing_part(const PtxInstr *in) {
     if (ptx_is(in, "wmma mma ldmatrix stmatrix movmatrix"))
         return "there is no matrix instruction of this shape, these types and these modifiers";
-    if (ptx_is(in, "wgmma")) return "wgmma is not supported";
+    if (ptx_is(in, "wgmma")) 
+        return "there is no wgmma of this shape, these types and these modifiers";
     if (ptx_is(in, "tcgen05")) return "tensor memory of sm_100 is not supported";
     if (ptx_is(in, "mbarrier") || (ptx_is(in, "cp") && ptx_has_mod(in, "bulk mbarrier")))
         return "mbarriers and bulk copies are not supported";
@@ -380,7 +381,7 @@ bool symbol_row(Decoder *d, const PtxOperand *op, int64_t offset, uint32_t *out,
 
 static const Form *const form_tables[] = {forms_control, forms_int,  forms_float,   forms_convert,
                                           forms_memory,  forms_warp, forms_texture, forms_matrix,
-                                          NULL};
+                                          forms_group,   NULL};
 
 typedef struct Captured {
     bool ftz, sat;
@@ -499,6 +500,7 @@ static bool decode_one(Decoder *d) {
     if (f == NULL) return decode_unknown(d);
     if (!operands_agree(d)) return false;
     d->cost[d->index] = f->cost;
+    group_touches(d);
     bool done = f->custom ? f->custom(d) : emit_form(d, f, &got);
     if (writes) forget_base(d, &d->in->args[0]);
     return done;
@@ -721,6 +723,7 @@ bool decode_function(EmuModule *mod, int index, int first_block, uint32_t shared
     for (int i = 0; i < f->n_code && !d.has_cas; i++)
         d.has_cas = ptx_is(&f->code[i], "atom") && ptx_has_mod(&f->code[i], "cas");
     find_registers(&d);
+    group_registers(&d);
     lay_out_registers(&d);
     find_clears(&d);
     bool fine = lay_out_vars(&d, shared_base);
@@ -741,6 +744,7 @@ bool decode_function(EmuModule *mod, int index, int first_block, uint32_t shared
     free(d.readers.tested);
     free(d.cost);
     free(d.is_repeat);
+    free(d.in_group);
     free(d.n_reads);
     free(d.is_local);
     free(d.is_uniform);

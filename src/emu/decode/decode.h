@@ -55,6 +55,7 @@ typedef struct Decoder {
     uint32_t *alias;      /* per register: the constant row it stands for, or 0 */
     int shared_base;      /* register: base of this block's last load of shared memory; -1: none */
     Readers readers;      /* found when first asked for */
+    bool *in_group;       /* per register: of a wgmma; NULL: there is none */
     bool has_cas;         /* somewhere in it is a compare-and-swap */
     bool is_free;         /* the instruction's results are all such, and it has no guard */
     int *array_of;        /* per register: the array in which its address lies (locals.c) */
@@ -93,7 +94,8 @@ typedef struct Form {
     { NULL, NULL, NULL, 0, NULL, 0, NULL, ROW_NONE }
 
 extern const Form forms_int[], forms_float[], forms_warp[], forms_convert[], forms_memory[],
-    forms_control[], forms_texture[], forms_matrix[];
+    forms_control[], forms_texture[], forms_matrix[],
+    forms_group[];
 
 /* Fails with the PTX line, the source line and the instruction. */
 bool decode_fail(Decoder *d, const char *fmt, ...) GI_PRINTF(2, 3);
@@ -158,6 +160,9 @@ bool tex_handle(Decoder *d, HandleUse use, const PtxOperand *handle, TexForm *f)
 bool tex_coordinates(Decoder *d, TexForm *f, const PtxOperand *at);
 void tex_emit(Decoder *d, const TexForm *f);
 bool decode_surface(Decoder *d); /* surface.c */
+/* matrix_group.c: fills in_group; emits checks before an instruction that uses such registers. */
+void group_registers(Decoder *d);
+void group_touches(Decoder *d);
 bool decode_cp(Decoder *d);      /* async.c */
 /* forms_fp8.c: a cvt with a type of 8 bits. */
 bool is_fp8(const Decoder *d);

@@ -1,21 +1,10 @@
 /* matrix.c - decodes mma, wmma, ldmatrix, stmatrix and movmatrix. Shapes and maps are rows of
 ** matrix_shapes.c; what is none of them is refused, as ptxas does. */
-#include "emu/decode/decode.h"
-#include "emu/exec/matrix.h"
+#include "emu/exec/matrix_group.h"
+#include "emu/decode/matrix_words.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* The words of an instruction, told apart. PTX has them in an order that ptxas does not ask for. */
-typedef struct Words {
-    const char *shape, *space, *part;
-    MatrixType type[4];
-    const char *type_word[4];
-    bool by_rows[2];
-    int n_types, n_layouts, count;
-    bool saturates, is_and, is_xor, popc, turned, is_store;
-    unsigned round;
-} Words;
 
 static bool take_flag(Words *w, const char *mod) {
     static const char *const rounds[] = {"rn", "rz", "rm", "rp"};
@@ -27,7 +16,7 @@ static bool take_flag(Words *w, const char *mod) {
     if (strcmp(mod, "popc") == 0) return w->popc = true;
     if (strcmp(mod, "trans") == 0) return w->turned = true;
     if (strcmp(mod, "store") == 0) return w->is_store = true;
-    return ptx_word_in(mod, "sync aligned load mma");
+    return ptx_word_in(mod, "sync aligned load mma mma_async");
 }
 
 static bool take_word(Words *w, const char *mod) {
@@ -51,7 +40,7 @@ static bool take_word(Words *w, const char *mod) {
     return true;
 }
 
-static bool take_words(Decoder *d, Words *w) {
+bool matrix_words(Decoder *d, Words *w) {
     *w = (Words){0};
     for (int i = 0; i < d->in->n_mods; i++)
         if (!take_word(w, mod_at(d, i)) && strcmp(mod_at(d, i), "b16") != 0)
@@ -82,8 +71,8 @@ static bool type_agrees(MatrixType type, PtxType reg) {
     }
 }
 
-static bool take_register(Decoder *d, const PtxOperand *op, MatrixType type, bool is_dest,
-                          uint32_t *row) {
+bool matrix_register(Decoder *d, const PtxOperand *op, MatrixType type, bool is_dest,
+                     uint32_t *row) {
     char letter = type == MATRIX_F64 ? 'd' : type == MATRIX_F32 ? 'f' : 'w';
     bool is_number = op->kind == PTX_OP_IMM && type == MATRIX_F32 && !is_dest;
     if (!is_number && !(op->kind == PTX_OP_SINK && is_dest)) {
@@ -97,28 +86,39 @@ static bool take_register(Decoder *d, const PtxOperand *op, MatrixType type, boo
 }
 
 /* The registers of a fragment: `count` of them, in a vector. */
-static bool take_part(Decoder *d, const PtxOperand *op, MatrixType type, int count, bool is_dest,
-                      MatrixPart *p) {
+bool matrix_part(Decoder *d, const PtxOperand *op, MatrixType type, int count, bool is_dest,
+                 MatrixPart *p) {
     if (op->kind != PTX_OP_VECTOR || op->n_elems != count)
         return decode_fail(d, "a vector of %d registers is expected", count);
     p->type = (uint8_t)type;
     p->count = (uint8_t)count;
     for (int k = 0; k < count; k++)
-        if (!take_register(d, &op->elems[k], type, is_dest, &p->reg[k])) return false;
+        if (!matrix_register(d, &op->elems[k], type, is_dest, &p->reg[k])) return false;
     return true;
 }
 
-/* All that a warp does together waits for all of its lanes (sync.c). */
-static bool emit_matrix(Decoder *d, const MatrixForm *f) {
+MatrixForm *matrix_new(Decoder *d, MatrixForm f) {
     Code *code = d->code;
     gi_grow(code->matrix, code->n_matrix, code->cap_matrix);
-    code->matrix[code->n_matrix] = *f;
+    code->matrix[code->n_matrix] = f;
+    return &code->matrix[code->n_matrix++];
+}
+
+/* All that a warp does together waits for all of its lanes (sync.c). */
+bool matrix_emit(Decoder *d) {
+    uint32_t last = (uint32_t)d->code->n_matrix - 1;
+    const MatrixForm *f = &d->code->matrix[last];
     return emit_sync(d, (SyncForm){.name = f->name,
                                    .kind = SYNC_MATRIX,
                                    .has_mask = true,
                                    .mask = pool_row(d, POOL_B32, FULL_MASK),
                                    .value = f->address,
-                                   .matrix = (uint32_t)code->n_matrix++});
+                                   .matrix = last});
+}
+
+static bool emit_matrix(Decoder *d, const MatrixForm *f) {
+    matrix_new(d, *f);
+    return matrix_emit(d);
 }
 
 /* --- products --- */
@@ -147,14 +147,13 @@ static bool product_agrees(Decoder *d, const Words *w, const MatrixShape *s, boo
     return target_has(d, w->is_and ? 80 : s->sm);
 }
 
-/* Multiply-adds of f16 that take as long, in thousands: Hopper's rates by type, NVIDIA's H100 white
-** paper (dense). */
-static double work_of(const MatrixShape *s, MatrixType a) {
+/* Hopper's rates by type: NVIDIA's H100 white paper (dense). */
+double matrix_work(MatrixType a, int products) {
     static const double share[MATRIX_TYPES] = {
         [MATRIX_F16] = 1,    [MATRIX_BF16] = 1, [MATRIX_TF32] = 2,   [MATRIX_E4M3] = 0.5,
         [MATRIX_E5M2] = 0.5, [MATRIX_F64] = 15, [MATRIX_S8] = 0.5,   [MATRIX_U8] = 0.5,
         [MATRIX_S4] = 0.5,   [MATRIX_U4] = 0.5, [MATRIX_B1] = 0.0625};
-    return share[a] * s->m * s->n * s->k / 1024;
+    return share[a] * products / 1024;
 }
 
 static void map_quad(MatrixForm *f, const Words *w) {
@@ -188,7 +187,7 @@ static int factor_registers(int numbers, MatrixType type, bool is_wmma) {
 
 static bool take_factor(Decoder *d, const PtxOperand *op, int numbers, MatrixType type,
                         bool is_wmma, MatrixPart *p) {
-    if (!take_part(d, op, type, factor_registers(numbers, type, is_wmma), false, p)) return false;
+    if (!matrix_part(d, op, type, factor_registers(numbers, type, is_wmma), false, p)) return false;
     p->count = (uint8_t)matrix_registers(numbers, type);
     return true;
 }
@@ -210,11 +209,11 @@ static bool take_product(Decoder *d, const Words *w, const MatrixShape *s, bool 
                     .saturates = w->saturates,
                     .is_and = w->is_and,
                     .round = (uint8_t)w->round,
-                    .work = work_of(s, w->type[1])};
+                    .work = matrix_work(w->type[1], s->m * s->n * s->k)};
     if (!take_factor(d, &args[1], tiles * s->m * s->k, w->type[1], is_wmma, &f.a) ||
         !take_factor(d, &args[2], tiles * s->k * s->n, w->type[2], is_wmma, &f.b) ||
-        !take_part(d, &args[3], w->type[3], matrix_registers(sums, w->type[3]), false, &f.c) ||
-        !take_part(d, &args[0], w->type[0], matrix_registers(sums, w->type[0]), true, &f.d))
+        !matrix_part(d, &args[3], w->type[3], matrix_registers(sums, w->type[3]), false, &f.c) ||
+        !matrix_part(d, &args[0], w->type[0], matrix_registers(sums, w->type[0]), true, &f.d))
         return false;
     if (tiles == 4) map_quad(&f, w);
     else map_product(&f, s);
@@ -244,7 +243,7 @@ static bool decode_product(Decoder *d, Words *w, bool is_wmma) {
 static bool decode_mma(Decoder *d) {
     Words w;
     if (has_mod(d, "load store mma a b c d")) return decode_unknown(d);
-    return take_words(d, &w) && decode_product(d, &w, false);
+    return matrix_words(d, &w) && decode_product(d, &w, false);
 }
 
 /* --- wmma.load, wmma.store --- */
@@ -331,7 +330,7 @@ static bool decode_move(Decoder *d, const Words *w) {
     MatrixPart *p = w->is_store ? &f.a : &f.d;
     if (!decode_address(d, w->is_store ? USE_MATRIX_STORE : USE_MATRIX_LOAD, at, space, 0,
                         &f.address, &f.wide) ||
-        !take_stride(d, w, s, &f) || !take_part(d, regs, type, count, !w->is_store, p))
+        !take_stride(d, w, s, &f) || !matrix_part(d, regs, type, count, !w->is_store, p))
         return false;
     p->map = pieces_of(s, part == 'd' ? 'c' : part, type, count * pieces_in(type));
     d->cost[d->index] = COST_ALU;
@@ -340,7 +339,7 @@ static bool decode_move(Decoder *d, const Words *w) {
 
 static bool decode_wmma(Decoder *d) {
     Words w;
-    if (!take_words(d, &w)) return false;
+    if (!matrix_words(d, &w)) return false;
     if (mod_is(d, 0, "mma")) return decode_product(d, &w, true);
     return mod_is(d, 0, "load store") ? decode_move(d, &w) : decode_unknown(d);
 }
@@ -356,7 +355,7 @@ static bool decode_rows(Decoder *d) {
     Words w;
     bool is_store = ptx_is(d->in, "stmatrix");
     const PtxOperand *at = &d->in->args[!is_store], *regs = &d->in->args[is_store];
-    if (!take_words(d, &w)) return false;
+    if (!matrix_words(d, &w)) return false;
     if (w.shape == NULL && !has_mod(d, "m8n8")) return decode_unknown(d);
     if (strcmp(w.shape, "m8n8") != 0 || !mod_is(d, LAST, "b16"))
         return decode_fail(d, "shapes but .m8n8 of .b16 are of sm_100a and later, which is not "
@@ -388,7 +387,7 @@ static bool decode_rows(Decoder *d) {
 static bool decode_turn(Decoder *d) {
     Words w;
     MatrixForm f = {.kind = MATRIX_TURN, .name = "movmatrix.sync", .count = 1};
-    if (!take_words(d, &w)) return false;
+    if (!matrix_words(d, &w)) return false;
     if (w.shape == NULL || strcmp(w.shape, "m8n8") != 0 || !w.turned || d->in->n_args != 2 ||
         !mod_is(d, LAST, "b16") || d->in->n_mods != 5)
         return decode_unknown(d);

@@ -1,7 +1,7 @@
 /* matrix_shapes.c - the shapes and types of matrix instructions, a row each; the fragment maps that
 ** follow from a row; how each generation of GPUs sums. Source: PTX ISA 9.0, "Warp Level Matrix
 ** Instructions" and "Asynchronous Warpgroup Level Matrix Multiply-Accumulate Instructions". */
-#include "emu/exec/matrix.h"
+#include "emu/exec/matrix_group.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -205,4 +205,5 @@ void matrix_form_free(MatrixForm *f) {
     free(f->b.map);
     free(f->c.map);
     free(f->d.map);
+    group_form_free(f->group);
 }

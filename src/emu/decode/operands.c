@@ -127,7 +127,7 @@ static bool arg_agrees(Decoder *d, int arg) {
 bool operands_agree(Decoder *d) {
     const PtxInstr *in = d->in;
     if (ptx_is(in, "ld ldu st call tex tld4 txq suq")) return true;
-    if (ptx_is(in, "mma wmma ldmatrix stmatrix movmatrix")) return true;
+    if (ptx_is(in, "mma wmma wgmma ldmatrix stmatrix movmatrix")) return true;
     d->type = last_type(in, 0);
     if (is_parts(in) && !is_bits(d->type))
         return decode_fail(d, "only bits are taken apart and put together");

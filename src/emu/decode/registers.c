@@ -61,8 +61,8 @@ static void note_homes(const PtxInstr *in, int stretch, int *home) {
 
 /* May a lane wait here for others of its warp, while those run? */
 static bool may_wait(const PtxInstr *in) {
-    return ptx_is(in, "shfl vote match redux elect bar barrier call mma wmma ldmatrix stmatrix "
-                      "movmatrix");
+    return ptx_is(in, "shfl vote match redux elect bar barrier call mma wmma wgmma ldmatrix "
+                      "stmatrix movmatrix");
 }
 
 /* A slot is shared by registers whose lines do not overlap. Lanes that wait on earlier lines still

@@ -3,7 +3,7 @@
 ** The registers' numbers go to where they stand in A, B and C by the form's maps, the sum is made
 ** (matrix_sum.h; whole numbers and doubles here), and D goes back the same way.
 */
-#include "emu/exec/matrix.h"
+#include "emu/exec/matrix_group.h"
 
 #include "emu/check/undefined.h"
 #include "emu/exec/matrix_sum.h"
@@ -68,12 +68,12 @@ static uint32_t bits_of_half(float x) {
     return size > 0x7f800000 ? 0x7fff : value | sign;
 }
 
-static uint32_t bits_of_float(MatrixType t, float x) {
+uint32_t matrix_bits_of(MatrixType t, float x) {
     if (t == MATRIX_F16) return bits_of_half(x);
     return x == x ? num_f32_bits(x) : 0x7fffffff;
 }
 
-static int least_exponent(MatrixType t) {
+int matrix_least(MatrixType t) {
     return t == MATRIX_F16 || t == MATRIX_E5M2 ? -14 : t == MATRIX_E4M3 ? -6 : -126;
 }
 
@@ -88,7 +88,7 @@ static void halves(const uint32_t *bits, int n, float *x) {
     }
 }
 
-static void floats(MatrixType t, const uint32_t *bits, int n, float *x) {
+void matrix_floats(MatrixType t, const uint32_t *bits, int n, float *x) {
     if (t == MATRIX_F16) halves(bits, n, x);
     else if (t == MATRIX_BF16)
         for (int i = 0; i < n; i++) x[i] = num_f32_from_bits(bits[i] << 16);
@@ -96,7 +96,7 @@ static void floats(MatrixType t, const uint32_t *bits, int n, float *x) {
         for (int i = 0; i < n; i++) x[i] = float_of_bits(t, bits[i]);
 }
 
-static void exponents_of(const float *x, int n, int least, int16_t *e) {
+void matrix_exponents(const float *x, int n, int least, int16_t *e) {
     for (int i = 0; i < n; i++) {
         uint32_t bits = num_f32_bits(x[i]);
         int field = (int)(bits >> 23 & 255), plain = field - 127;
@@ -106,7 +106,7 @@ static void exponents_of(const float *x, int n, int least, int16_t *e) {
     }
 }
 
-static MatrixSumFn sum_function(const Machine *m) {
+MatrixSumFn matrix_sum_function(const Machine *m) {
     if (m->emu->plain) return matrix_sum_plain;
     return m->emu->vectors == VECTORS_AVX512 ? matrix_sum_avx512
            : m->emu->vectors == VECTORS_AVX2 ? matrix_sum_avx2
@@ -124,7 +124,7 @@ static void take_floats(const Warp *w, const MatrixPart *p, float *to) {
     uint32_t bits[MOST_NUMBERS];
     float x[MOST_NUMBERS];
     int n = matrix_unpack(w, p, bits);
-    floats((MatrixType)p->type, bits, n, x);
+    matrix_floats((MatrixType)p->type, bits, n, x);
     x[n] = 0;
     for (int i = 0; i < p->places; i++) to[i] = x[p->map[i]];
 }
@@ -132,41 +132,49 @@ static void take_floats(const Warp *w, const MatrixPart *p, float *to) {
 static void give_floats(const Warp *w, const MatrixPart *p, const float *from) {
     uint32_t bits[MOST_NUMBERS];
     for (int i = 0; i < p->places; i++)
-        bits[p->map[i]] = bits_of_float((MatrixType)p->type, from[i]);
+        bits[p->map[i]] = matrix_bits_of((MatrixType)p->type, from[i]);
     matrix_pack(w, p, bits);
 }
 
 static void sum_floats(const Machine *m, const Warp *w, const MatrixForm *f) {
     const MatrixShape *s = f->shape;
-    int least_a = least_exponent((MatrixType)f->a.type);
-    int least_b = least_exponent((MatrixType)f->b.type);
+    int least_a = matrix_least((MatrixType)f->a.type);
+    int least_b = matrix_least((MatrixType)f->b.type);
     FloatWork x;
     take_floats(w, &f->a, x.a);
     take_floats(w, &f->b, x.b);
     take_floats(w, &f->c, x.c);
-    exponents_of(x.a, f->a.places, least_a, x.ea);
-    exponents_of(x.b, f->b.places, least_b, x.eb);
+    matrix_exponents(x.a, f->a.places, least_a, x.ea);
+    matrix_exponents(x.b, f->b.places, least_b, x.eb);
     for (int i = 0; i < f->b.places; i++) x.pairs[i] = (uint16_t)x.eb[i] * 0x10001u;
     bool is_narrow = least_a + least_b > -60;
     for (int tile = 0; tile < f->tiles; tile++) {
         int a = tile * s->k * MATRIX_STRIP, b = f->is_quad ? tile * s->k * s->n : 0;
         int c = tile * s->n * MATRIX_STRIP;
-        sum_function(m)(&(MatrixTask){s->n, s->k, f->rule, f->d.type == MATRIX_F16, is_narrow,
-                                      x.a + a, x.ea + a, x.b + b, x.pairs + b, x.c + c});
+        matrix_sum_function(m)(&(MatrixTask){s->n, s->k, f->rule, f->d.type == MATRIX_F16,
+                                             is_narrow, x.a + a, x.ea + a, x.b + b, x.pairs + b,
+                                             x.c + c});
     }
     give_floats(w, &f->d, x.c);
 }
 
 /* --- whole numbers --- */
 
-/* By places; of s4 and s8 with their sign. */
+void matrix_integers(MatrixType t, const uint32_t *bits, int n, int32_t *to) {
+    bool is_signed = t == MATRIX_S8 || t == MATRIX_S4;
+    unsigned cut = is_signed ? 32 - matrix_bits(t) : 0;
+    for (int i = 0; i < n; i++) to[i] = (int32_t)(bits[i] << cut) >> cut;
+    for (int i = 0; i < n && !is_signed; i++) to[i] = (int32_t)bits[i];
+}
+
+/* By places. */
 static void take_integers(const Warp *w, const MatrixPart *p, int32_t *to) {
     uint32_t bits[MOST_NUMBERS];
-    bool is_signed = p->type == MATRIX_S8 || p->type == MATRIX_S4;
-    unsigned cut = is_signed ? 32 - matrix_bits((MatrixType)p->type) : 0;
-    bits[matrix_unpack(w, p, bits)] = 0;
-    for (int i = 0; i < p->places; i++)
-        to[i] = is_signed ? (int32_t)(bits[p->map[i]] << cut) >> cut : (int32_t)bits[p->map[i]];
+    int32_t number[MOST_NUMBERS];
+    int n = matrix_unpack(w, p, bits);
+    matrix_integers((MatrixType)p->type, bits, n, number);
+    number[n] = 0;
+    for (int i = 0; i < p->places; i++) to[i] = number[p->map[i]];
 }
 
 static int64_t clamped(int64_t x) {
@@ -174,7 +182,7 @@ static int64_t clamped(int64_t x) {
 }
 
 /* One column of a strip: sums of products, or of bits that both have, or one alone. */
-static void sum_column(const MatrixForm *f, int k, const int32_t *a, const int32_t *b, int32_t *c) {
+void matrix_sum_column(const MatrixForm *f, int k, const int32_t *a, const int32_t *b, int32_t *c) {
     int32_t sum[MATRIX_STRIP] = {0}; /* of 2^20 at most */
     for (int l = 0; l < k; l++)
         for (int i = 0; i < MATRIX_STRIP; i++) {
@@ -197,8 +205,8 @@ static void sum_integers(const Warp *w, const MatrixForm *f) {
     take_integers(w, &f->c, c);
     for (int strip = 0; strip < f->tiles; strip++)
         for (int j = 0; j < n; j++)
-            sum_column(f, k, a + strip * k * MATRIX_STRIP, b + j * k,
-                       c + (strip * n + j) * MATRIX_STRIP);
+            matrix_sum_column(f, k, a + strip * k * MATRIX_STRIP, b + j * k,
+                              c + (strip * n + j) * MATRIX_STRIP);
     for (int i = 0; i < f->c.places; i++) d[f->c.map[i]] = (uint32_t)c[i];
     matrix_pack(w, &f->d, d);
 }
@@ -307,6 +315,7 @@ static bool all_there(Machine *m, Warp *w, const Ins *in, const MatrixForm *f) {
 
 bool matrix_run(Machine *m, Warp *w, const Ins *in, const MatrixForm *f) {
     if (!all_there(m, w, in, f)) return false;
+    if (f->kind == MATRIX_GROUP) return matrix_group(m, w, in, f);
     if (f->kind != MATRIX_PRODUCT) return matrix_move(m, w, in, f);
     if (m->follows) follow_product(w, f);
     if (f->a.type == MATRIX_F64) sum_doubles(w, f);

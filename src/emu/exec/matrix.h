@@ -73,7 +73,8 @@ typedef enum MatrixKind {
     MATRIX_PRODUCT, /* mma, wmma.mma */
     MATRIX_ROWS,    /* ldmatrix, stmatrix: rows of 16 bytes of shared memory */
     MATRIX_TURN,    /* movmatrix */
-    MATRIX_MOVE     /* wmma.load, wmma.store */
+    MATRIX_MOVE,    /* wmma.load, wmma.store */
+    MATRIX_GROUP    /* wgmma.mma_async: matrix_group.h */
 } MatrixKind;
 
 /* How floating-point products are summed; see matrix_sum.h. */
@@ -98,7 +99,7 @@ typedef struct MatrixForm {
     uint8_t space, count;   /* PtxSpace; matrices of ldmatrix */
     bool wide;              /* the address's row has 64 bits */
     uint32_t address, stride;
-    int rows, columns; /* of wmma.load and wmma.store */
+    struct GroupForm *group; /* matrix_group.h; NULL: of no warpgroup */
 } MatrixForm;
 
 /* --- decode/matrix_shapes.c --- */

@@ -44,4 +44,17 @@ void matrix_sum_plain(const MatrixTask *t);
 void matrix_sum_base(const MatrixTask *t);
 void matrix_sum_avx2(const MatrixTask *t), matrix_sum_avx512(const MatrixTask *t);
 
+/* --- matrix.c: numbers of fragments --- */
+
+/* The least exponent of a type; numbers from bits, and their exponents; bits of a result. */
+int matrix_least(MatrixType t);
+void matrix_floats(MatrixType t, const uint32_t *bits, int n, float *x);
+void matrix_exponents(const float *x, int n, int least, int16_t *e);
+uint32_t matrix_bits_of(MatrixType t, float x);
+void matrix_integers(MatrixType t, const uint32_t *bits, int n, int32_t *to);
+/* The loop of this processor. */
+MatrixSumFn matrix_sum_function(const Machine *m);
+/* One column of a strip, c + A * b: b has k numbers. */
+void matrix_sum_column(const MatrixForm *f, int k, const int32_t *a, const int32_t *b, int32_t *c);
+
 #endif
