@@ -46,7 +46,7 @@ bool decode_fail(Decoder *d, const char *fmt, ...) {
 static const char *missing_part(const PtxInstr *in) {
     if (ptx_is(in, "wmma mma ldmatrix stmatrix movmatrix"))
         return "there is no matrix instruction of this shape, these types and these modifiers";
-    if (ptx_is(in, "wgmma")) 
+    if (ptx_is(in, "wgmma"))
         return "there is no wgmma of this shape, these types and these modifiers";
     if (ptx_is(in, "tcgen05")) return "tensor memory of sm_100 is not supported";
     if (ptx_is(in, "mbarrier") || (ptx_is(in, "cp") && ptx_has_mod(in, "bulk mbarrier")))
