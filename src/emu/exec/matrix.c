@@ -59,37 +59,17 @@ static float float_of_bits(MatrixType t, uint32_t b) {
     }
 }
 
-/* Bits of a number that an f16 can hold. */
-static uint32_t bits_of_half(float x) {
-    uint32_t bits = num_f32_bits(x), size = bits & 0x7fffffff, sign = bits >> 16 & 0x8000;
-    float whole = num_f32_from_bits(size < 0x38800000 ? size : 0) * 0x1p24f;
-    uint32_t plain = size < 0x7f800000 ? (size - (112u << 23)) >> 13 : 0x7c00;
-    uint32_t value = size < 0x38800000 ? (uint32_t)(int32_t)whole : plain;
-    return size > 0x7f800000 ? 0x7fff : value | sign;
-}
-
 uint32_t matrix_bits_of(MatrixType t, float x) {
-    if (t == MATRIX_F16) return bits_of_half(x);
-    return x == x ? num_f32_bits(x) : 0x7fffffff;
+    return t == MATRIX_F16 ? matrix_half_bits(x) : matrix_word(x);
 }
 
 int matrix_least(MatrixType t) {
     return t == MATRIX_F16 || t == MATRIX_E5M2 ? -14 : t == MATRIX_E4M3 ? -6 : -126;
 }
 
-/* Halves, the most common, in a loop without branches; infinities and NaN get MATRIX_SPECIAL. */
-static void halves(const uint32_t *bits, int n, float *x) {
-    for (int i = 0; i < n; i++) {
-        uint32_t h = bits[i], size = h & 0x7fff, sign = (h & 0x8000) << 16;
-        float small = (float)(int32_t)size * 0x1p-24f;
-        uint32_t wide = (size << 13) + (size < 0x7c00 ? 112u << 23 : 224u << 23);
-        uint32_t value = size < 0x400 ? num_f32_bits(small) : wide;
-        x[i] = num_f32_from_bits(value | sign);
-    }
-}
-
 void matrix_floats(MatrixType t, const uint32_t *bits, int n, float *x) {
-    if (t == MATRIX_F16) halves(bits, n, x);
+    if (t == MATRIX_F16)
+        for (int i = 0; i < n; i++) x[i] = matrix_half(bits[i]);
     else if (t == MATRIX_BF16)
         for (int i = 0; i < n; i++) x[i] = num_f32_from_bits(bits[i] << 16);
     else
@@ -106,11 +86,20 @@ void matrix_exponents(const float *x, int n, int least, int16_t *e) {
     }
 }
 
-MatrixSumFn matrix_sum_function(const Machine *m) {
-    if (m->emu->plain) return matrix_sum_plain;
+static MatrixSumFn loop_of(const Machine *m) {
     return m->emu->vectors == VECTORS_AVX512 ? matrix_sum_avx512
            : m->emu->vectors == VECTORS_AVX2 ? matrix_sum_avx2
                                              : matrix_sum_base;
+}
+
+void matrix_sum(const Machine *m, const MatrixTask *t) {
+    if (m->emu->plain) matrix_sum_plain(t);
+    else loop_of(m)(NULL, NULL, t);
+}
+
+/* Does the loop take it from registers to registers? */
+static bool is_strip(const Machine *m, const MatrixForm *f) {
+    return !m->emu->plain && f->shape->m == MATRIX_STRIP;
 }
 
 typedef struct FloatWork {
@@ -138,6 +127,10 @@ static void give_floats(const Warp *w, const MatrixPart *p, const float *from) {
 
 static void sum_floats(const Machine *m, const Warp *w, const MatrixForm *f) {
     const MatrixShape *s = f->shape;
+    if (is_strip(m, f)) {
+        loop_of(m)(w, f, NULL);
+        return;
+    }
     int least_a = matrix_least((MatrixType)f->a.type);
     int least_b = matrix_least((MatrixType)f->b.type);
     FloatWork x;
@@ -151,9 +144,8 @@ static void sum_floats(const Machine *m, const Warp *w, const MatrixForm *f) {
     for (int tile = 0; tile < f->tiles; tile++) {
         int a = tile * s->k * MATRIX_STRIP, b = f->is_quad ? tile * s->k * s->n : 0;
         int c = tile * s->n * MATRIX_STRIP;
-        matrix_sum_function(m)(&(MatrixTask){s->n, s->k, f->rule, f->d.type == MATRIX_F16,
-                                             is_narrow, x.a + a, x.ea + a, x.b + b, x.pairs + b,
-                                             x.c + c});
+        matrix_sum(m, &(MatrixTask){s->n, s->k, f->rule, f->d.type == MATRIX_F16, is_narrow,
+                                    x.a + a, x.ea + a, x.b + b, x.pairs + b, x.c + c});
     }
     give_floats(w, &f->d, x.c);
 }

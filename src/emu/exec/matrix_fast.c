@@ -241,10 +241,245 @@ static inline void block(const MatrixTask *t, int i, int j, int from, int to) {
     }
 }
 
-void MATRIX_VARIANT(const MatrixTask *t) {
+static void sum_task(const MatrixTask *t) {
     for (int from = 0; from < t->k; from += t->rule.at_once) {
         int to = from + t->rule.at_once < t->k ? from + t->rule.at_once : t->k;
         for (int j = 0; j < t->n; j += SIDE)
             for (int i = 0; i < STRIP; i += WIDE) block(t, i, j, from, to);
     }
+}
+
+/* --- fragments of 16 rows: from registers to strips and back ---
+**
+** A row of the register file has a word of each lane, lane 4 g + p. Two rows x and y are the words of
+** rows g, and 8 + g, of four columns p. */
+
+typedef uint32_t Column[MATRIX_STRIP];
+
+#if defined(EMU_AVX512)
+static inline void to_columns(const U32 *x, const U32 *y, Column *to) {
+    const __m512i x0 = _mm512_loadu_si512(x), x1 = _mm512_loadu_si512(x + 16);
+    const __m512i y0 = _mm512_loadu_si512(y), y1 = _mm512_loadu_si512(y + 16);
+    __m512i at = _mm512_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28, 0, 4, 8, 12, 16, 20, 24, 28);
+    for (int p = 0; p < 4; p++) {
+        __m512i low = _mm512_permutex2var_epi32(x0, at, x1);
+        __m512i high = _mm512_permutex2var_epi32(y0, at, y1);
+        _mm512_storeu_si512(to[p], _mm512_mask_blend_epi32(0xff00, low, high));
+        at = _mm512_add_epi32(at, _mm512_set1_epi32(1));
+    }
+}
+
+static inline void from_columns(const Column *from, U32 *x, U32 *y) {
+    __m512i c[4], at = _mm512_setr_epi32(0, 16, 0, 16, 1, 17, 1, 17, 2, 18, 2, 18, 3, 19, 3, 19);
+    U32 *to[4] = {x, x + 16, y, y + 16};
+    for (int p = 0; p < 4; p++) c[p] = _mm512_loadu_si512(from[p]);
+    for (int q = 0; q < 4; q++) {
+        __m512i first = _mm512_permutex2var_epi32(c[0], at, c[1]);
+        __m512i last = _mm512_permutex2var_epi32(c[2], at, c[3]);
+        _mm512_storeu_si512(to[q], _mm512_mask_blend_epi32(0xcccc, first, last));
+        at = _mm512_add_epi32(at, _mm512_set1_epi32(4));
+    }
+}
+#else
+static inline void to_columns(const U32 *x, const U32 *y, Column *to) {
+    for (int p = 0; p < 4; p++)
+        for (int g = 0; g < 8; g++) to[p][g] = x[4 * g + p], to[p][8 + g] = y[4 * g + p];
+}
+
+static inline void from_columns(const Column *from, U32 *x, U32 *y) {
+    for (int g = 0; g < 8; g++)
+        for (int p = 0; p < 4; p++) x[4 * g + p] = from[p][g], y[4 * g + p] = from[p][8 + g];
+}
+#endif
+
+static inline Words words_at(const uint32_t *p) {
+    Words v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+/* The halves in the low parts of words, as f32. */
+static inline Floats halves_of(Words h) {
+#if defined(EMU_AVX512)
+    return (Floats)_mm512_cvtph_ps(_mm512_cvtepi32_epi16((__m512i)h));
+#else
+    const Words size = h & 0x7fff, sign = (h & 0x8000) << 16;
+    const Floats small = __builtin_convertvector((Ints)size, Floats) * 0x1p-24f;
+    const Words is_small = (Words)(size < 0x400), is_finite = (Words)(size < 0x7c00);
+    const Words more = (is_finite & (112u << 23)) | (~is_finite & (224u << 23));
+    return (Floats)((((Words)small & is_small) | (((size << 13) + more) & ~is_small)) | sign);
+#endif
+}
+
+/* Of e4m3 as of a half whose exponent is moved; 0x7f is a NaN. */
+static inline Floats bytes_of(Words b) {
+    const Words size = b & 0x7f, sign = (b & 0x80) << 24, nan = (Words)(size == 0x7f);
+    const Floats small = __builtin_convertvector((Ints)size, Floats) * 0x1p-9f;
+    const Words is_small = (Words)(size < 8), wide = (size << 20) + (120u << 23);
+    const Words plain = ((Words)small & is_small) | (wide & ~is_small) | sign;
+    return (Floats)((plain & ~nan) | (nan & 0x7fffffff));
+}
+
+/* Numbers whose bits begin at `shift` of words. */
+static inline Floats number_of(MatrixType t, Words w, unsigned shift) {
+    switch (t) {
+    case MATRIX_F16: return halves_of(w >> shift & 0xffff);
+    case MATRIX_BF16: return (Floats)(w >> shift << 16);
+    case MATRIX_TF32: return (Floats)(w & 0xffffe000);
+    case MATRIX_E4M3: return bytes_of(w >> shift & 0xff);
+    case MATRIX_E5M2: return halves_of((w >> shift & 0xff) << 8);
+    default: return (Floats)w;
+    }
+}
+
+static inline void numbers_at(MatrixType t, const uint32_t *word, unsigned shift, float *x) {
+    for (int i = 0; i < STRIP; i += WIDE) {
+        Floats v = number_of(t, words_at(word + i), shift);
+        memcpy(x + i, &v, sizeof v);
+    }
+}
+
+/* As matrix_exponent. */
+static inline Ints exponent_of(Floats x, int least) {
+    const Ints bits = (Ints)x, plain = (bits >> 23 & 255) - 127;
+    const Ints low = plain < least, zero = (bits & 0x7fffffff) == 0, special = plain == 128;
+    Ints e = (plain & ~low) | (low & least);
+    e = (e & ~zero) | (zero & MATRIX_ZERO);
+    return (e & ~special) | (special & MATRIX_SPECIAL);
+}
+
+typedef struct Strip {
+    float a[MATRIX_STRIP * 32], b[MATRIX_STRIP * 32], c[MATRIX_STRIP * MATRIX_STRIP];
+    int16_t ea[MATRIX_STRIP * 32];
+    uint32_t pairs[MATRIX_STRIP * 32];
+} Strip;
+
+static inline const U32 *row_of(const Warp *w, uint32_t row) {
+    return (const U32 *)(const void *)row_at(w, row);
+}
+
+static void strip_a(const Warp *w, const MatrixPart *p, Strip *s) {
+    const unsigned bits = matrix_bits((MatrixType)p->type), in = 32 / bits;
+    const int least = matrix_least((MatrixType)p->type);
+    float *a = s->a;
+    int16_t *ea = s->ea;
+    for (int r = 0; r < p->count; r += 2) {
+        Column words[4];
+        to_columns(row_of(w, p->reg[r]), row_of(w, p->reg[r + 1]), words);
+        for (int c = 0; c < 4; c++)
+            for (unsigned k = 0; k < in; k++, a += STRIP, ea += STRIP) {
+                numbers_at((MatrixType)p->type, words[c], k * bits, a);
+                for (int i = 0; i < STRIP; i += WIDE) {
+                    Shorts e =
+                        __builtin_convertvector(exponent_of(floats_at(a + i), least), Shorts);
+                    memcpy(ea + i, &e, sizeof e);
+                }
+            }
+    }
+}
+
+/* Each number of some words in a word of its own. */
+static inline void split_words(const uint32_t *word, int n, unsigned bits, uint32_t *to) {
+    uint16_t half[MATRIX_STRIP * 32];
+    uint8_t byte[MATRIX_STRIP * 32];
+    if (bits == 16) {
+        memcpy(half, word, (size_t)n * 4);
+        for (int i = 0; i < 2 * n; i++) to[i] = half[i];
+    } else if (bits == 8) {
+        memcpy(byte, word, (size_t)n * 4);
+        for (int i = 0; i < 4 * n; i++) to[i] = byte[i];
+    } else {
+        memcpy(to, word, (size_t)n * 4);
+    }
+}
+
+/* A column of B is in four lanes, its words one after the other in `down` registers. */
+static void strip_b(const Warp *w, const MatrixPart *p, int down, Strip *s) {
+    const unsigned bits = matrix_bits((MatrixType)p->type), in = 32 / bits;
+    const int least = matrix_least((MatrixType)p->type), words = p->count * LANES;
+    uint32_t word[MATRIX_REGISTERS * LANES], number[MATRIX_STRIP * 32];
+    for (int r = 0; r < p->count; r++)
+        for (int j = 0; j < 8; j++)
+            memcpy(word + ((r / down * 8 + j) * down + r % down) * 4, row_of(w, p->reg[r]) + 4 * j,
+                   16);
+    split_words(word, words, bits, number);
+    for (int i = 0; i < words * (int)in; i += STRIP) {
+        numbers_at((MatrixType)p->type, number + i, 0, s->b + i);
+        for (int k = 0; k < STRIP; k += WIDE) {
+            Words e = (Words)exponent_of(floats_at(s->b + i + k), least) & 0xffff;
+            e |= e << 16;
+            memcpy(s->pairs + i + k, &e, sizeof e);
+        }
+    }
+}
+
+/* Columns of C, eight at a time: of f32 a register for each column of a pair, of f16 for both. */
+static void strip_c(const Warp *w, const MatrixPart *p, int n, float *c) {
+    const bool wide = p->type == MATRIX_F32;
+    for (int j = 0; j < n; j += 8)
+        for (int odd = 0; odd < 1 + wide; odd++) {
+            const uint32_t *reg = p->reg + (wide ? j / 2 + odd : j / 4);
+            Column words[4];
+            to_columns(row_of(w, reg[0]), row_of(w, reg[wide ? 2 : 1]), words);
+            for (int pair = 0; pair < 4; pair++)
+                for (int k = 0; k < 2 - wide; k++)
+                    numbers_at((MatrixType)p->type, words[pair], 16 * (unsigned)k,
+                               c + (j + pair * 2 + odd + k) * STRIP);
+        }
+}
+
+/* As matrix_word and matrix_half_bits. */
+static inline Words result_words(Floats x) {
+    const Words nan = (Words)(x != x);
+    return ((Words)x & ~nan) | (nan & 0x7fffffff);
+}
+
+static inline Words half_words(Floats x) {
+#if defined(EMU_AVX512)
+    __m256i h = _mm512_cvtps_ph((__m512)x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    const Words nan = (Words)(x != x);
+    return ((Words)_mm512_cvtepu16_epi32(h) & ~nan) | (nan & 0x7fff);
+#else
+    Words h;
+    for (int i = 0; i < WIDE; i++) h[i] = matrix_half_bits(x[i]);
+    return h;
+#endif
+}
+
+static void strip_d(const Warp *w, const MatrixPart *p, int n, const float *c) {
+    const bool wide = p->type == MATRIX_F32;
+    for (int j = 0; j < n; j += 8)
+        for (int odd = 0; odd < 1 + wide; odd++) {
+            const uint32_t *reg = p->reg + (wide ? j / 2 + odd : j / 4);
+            Column words[4];
+            for (int pair = 0; pair < 4; pair++) {
+                const float *first = c + (j + pair * 2 + odd) * STRIP, *second = first + STRIP;
+                for (int i = 0; i < STRIP; i += WIDE) {
+                    Words v = result_words(floats_at(first + i));
+                    if (!wide)
+                        v = half_words(floats_at(first + i)) |
+                            (half_words(floats_at(second + i)) << 16);
+                    memcpy(words[pair] + i, &v, sizeof v);
+                }
+            }
+            from_columns(words, (U32 *)(void *)row_at(w, reg[0]),
+                         (U32 *)(void *)row_at(w, reg[wide ? 2 : 1]));
+        }
+}
+
+void MATRIX_VARIANT(const Warp *w, const MatrixForm *f, const MatrixTask *t) {
+    Strip s;
+    if (f == NULL) {
+        sum_task(t);
+        return;
+    }
+    const MatrixShape *shape = f->shape;
+    const int words = shape->k * (int)matrix_bits((MatrixType)f->b.type) / 32;
+    strip_a(w, &f->a, &s);
+    strip_b(w, &f->b, words / 4, &s);
+    strip_c(w, &f->c, shape->n, s.c);
+    const int least = matrix_least((MatrixType)f->a.type) + matrix_least((MatrixType)f->b.type);
+    sum_task(&(MatrixTask){shape->n, shape->k, f->rule, f->d.type == MATRIX_F16, least > -60, s.a,
+                           s.ea, s.b, s.pairs, s.c});
+    strip_d(w, &f->d, shape->n, s.c);
 }

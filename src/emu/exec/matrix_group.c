@@ -300,9 +300,8 @@ static void sum_floats(const Machine *m, const MatrixForm *f, GroupWork *x, cons
         matrix_floats((MatrixType)g->sum_type, &bits, 1, &x->fc[i]);
         if (!adds) x->fc[i] = 0;
     }
-    matrix_sum_function(m)(&(MatrixTask){n, k, f->rule, g->sum_type == MATRIX_F16,
-                                         least_a + least_b > -60, x->fa, x->ea, x->fb, x->pairs,
-                                         x->fc});
+    matrix_sum(m, &(MatrixTask){n, k, f->rule, g->sum_type == MATRIX_F16, least_a + least_b > -60,
+                                x->fa, x->ea, x->fb, x->pairs, x->fc});
     for (int i = 0; i < places; i++)
         x->bits[g->sum_map[i]] = matrix_bits_of((MatrixType)g->sum_type, x->fc[i]);
 }

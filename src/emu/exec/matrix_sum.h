@@ -13,6 +13,7 @@
 #define GILUA_EMU_MATRIX_SUM_H
 
 #include "emu/exec/matrix.h"
+#include "emu/exec/num.h"
 
 typedef struct MatrixTask { /* one strip */
     int n, k;
@@ -39,10 +40,35 @@ static inline int16_t matrix_exponent(uint32_t bits, int least) {
 /* Result (i, j) of a task. */
 float matrix_sum_one(const MatrixTask *t, int i, int j, float c, int from, int to);
 
-typedef void (*MatrixSumFn)(const MatrixTask *t);
+/* Sums a task; or, where there is a form, which has 16 rows, all of its product, from the
+** warp's registers to them. */
+typedef void (*MatrixSumFn)(const Warp *w, const MatrixForm *f, const MatrixTask *t);
 void matrix_sum_plain(const MatrixTask *t);
-void matrix_sum_base(const MatrixTask *t);
-void matrix_sum_avx2(const MatrixTask *t), matrix_sum_avx512(const MatrixTask *t);
+void matrix_sum_base(const Warp *w, const MatrixForm *f, const MatrixTask *t);
+void matrix_sum_avx2(const Warp *w, const MatrixForm *f, const MatrixTask *t);
+void matrix_sum_avx512(const Warp *w, const MatrixForm *f, const MatrixTask *t);
+
+/* A half as f32; bits of a result that is a half, and of one in f32. */
+static inline float matrix_half(uint32_t h) {
+    uint32_t size = h & 0x7fff, sign = (h & 0x8000) << 16;
+    float small = (float)(int32_t)size * 0x1p-24f;
+    uint32_t wide = (size << 13) + (size < 0x7c00 ? 112u << 23 : 224u << 23);
+    uint32_t value = size < 0x400 ? num_f32_bits(small) : wide;
+    return num_f32_from_bits(value | sign);
+}
+
+static inline uint32_t matrix_half_bits(float x) {
+    uint32_t bits = num_f32_bits(x), size = bits & 0x7fffffff, sign = bits >> 16 & 0x8000;
+    float whole = num_f32_from_bits(size < 0x38800000 ? size : 0) * 0x1p24f;
+    uint32_t plain = size < 0x7f800000 ? (size - (112u << 23)) >> 13 : 0x7c00;
+    uint32_t value = size < 0x38800000 ? (uint32_t)(int32_t)whole : plain;
+    return size > 0x7f800000 ? 0x7fff : value | sign;
+}
+
+static inline uint32_t matrix_word(float x) {
+    uint32_t bits = num_f32_bits(x);
+    return (bits & 0x7fffffff) > 0x7f800000 ? 0x7fffffff : bits;
+}
 
 /* --- matrix.c: numbers of fragments --- */
 
@@ -52,8 +78,8 @@ void matrix_floats(MatrixType t, const uint32_t *bits, int n, float *x);
 void matrix_exponents(const float *x, int n, int least, int16_t *e);
 uint32_t matrix_bits_of(MatrixType t, float x);
 void matrix_integers(MatrixType t, const uint32_t *bits, int n, int32_t *to);
-/* The loop of this processor. */
-MatrixSumFn matrix_sum_function(const Machine *m);
+/* Sums a task by the loop of this processor. */
+void matrix_sum(const Machine *m, const MatrixTask *t);
 /* One column of a strip, c + A * b: b has k numbers. */
 void matrix_sum_column(const MatrixForm *f, int k, const int32_t *a, const int32_t *b, int32_t *c);
 
