@@ -29,8 +29,8 @@ static void test_small(void) {
         ArrayType type;
         double one, largest, least, beyond;
         uint32_t one_bits, largest_bits;
-    } rows[] = {{ARRAY_F16, 1, 65504, 0x1p-24, INFINITY, 0x3c00, 0x7bff},
-                {ARRAY_BF16, 1, 0x1.fep127, 0x1p-133, INFINITY, 0x3f80, 0x7f7f},
+    } rows[] = {{ARRAY_F16, 1, 65504, 0x1p-24, HUGE_VAL, 0x3c00, 0x7bff},
+                {ARRAY_BF16, 1, 0x1.fep127, 0x1p-133, HUGE_VAL, 0x3f80, 0x7f7f},
                 {ARRAY_E4M3, 1, 448, 0x1p-9, 448, 0x38, 0x7e},
                 {ARRAY_E5M2, 1, 57344, 0x1p-16, 57344, 0x3c, 0x7b}};
     for (int i = 0; i < 4; i++) {

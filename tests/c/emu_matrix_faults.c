@@ -118,10 +118,32 @@ static void undefined(void) {
     }
 }
 
+/* Rows that another warp stored: ldmatrix reads them as the lanes that have their addresses. */
+static void races(void) {
+    for (int k = 0; k < 2; k++) {
+        uint32_t out[N * 4] = {0};
+        char text[3000];
+        Run r = run_new(1, 64);
+        r.launch.shared_bytes = 2048;
+        r.launch.check_races = EMU_RACES_SHARED;
+        snprintf(text, sizeof text,
+                 "%s.extern .shared .align 16 .b8 s[];\n%smov.u32 %%r5, s; "
+                 "mad.lo.u32 %%r6, %%r2, 16, %%r5;\nst.shared.v4.u32 [%%r6], {1, 2, 3, 4};\n%s\n"
+                 "xor.b32 %%r7, %%r2, 32; mad.lo.u32 %%r7, %%r7, 16, %%r5;\n"
+                 "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%%r8, %%r9, %%r10, %%r11}, [%%r7];\n"
+                 "st.global.u32 [%%rd1], %%r8;\n%s",
+                 PTX_HEAD, PTX_KERNEL, k ? "bar.sync 0;" : "", PTX_END);
+        run_text(&r, text, out, sizeof out);
+        is_int(r.result.status, k ? EMU_OK : EMU_RACE,
+               k ? "with a barrier" : "rows of another warp");
+    }
+}
+
 int main(void) {
     lanes();
     addresses();
     refusals();
     undefined();
+    races();
     return tap_done();
 }

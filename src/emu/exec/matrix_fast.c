@@ -251,8 +251,8 @@ static void sum_task(const MatrixTask *t) {
 
 /* --- fragments of 16 rows: from registers to strips and back ---
 **
-** A row of the register file has a word of each lane, lane 4 g + p. Two rows x and y are the words of
-** rows g, and 8 + g, of four columns p. */
+** A row of the register file has a word of each lane, lane 4 g + p. Two rows x and y are the words
+** of rows g, and 8 + g, of four columns p. */
 
 typedef uint32_t Column[MATRIX_STRIP];
 
