@@ -3,6 +3,7 @@
 package.path = "tests/lua/?.lua;lua/?.lua;" .. package.path
 local tap = require "tap"
 local gi = require "gilua"
+local scratch = require "scratch"
 
 tap.case("elements are numbers", function()
   for name, want in pairs { f16 = "1.0 -2.5 65504.0 0.0999755859375",
@@ -60,6 +61,27 @@ extern "C" __global__ void k(const __half *x, __nv_bfloat16 *y, __half factor) {
   local wrong = 0
   for i = 1, 32 do wrong = wrong + (y[i] == -i / 2 and 0 or 1) end
   tap.is(wrong, 0, "what it stored, as numbers")
+end)
+
+tap.case("a problem's table has them", function()
+  local p = gi.problem(scratch.problem([[
+#include <cuda_fp16.h>
+extern "C" __global__ void scale(int n, __half by, const __half *x, __half *y) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = __float2half(__half2float(x[i]) * __half2float(by) + WRONG * 0.25f);
+}
+]], [[{ source = "kernel.cu", kernel = "scale", size = 1000, tune_params = { WRONG = { 0, 1 } },
+    tolerance = { max_error = 0.01, wrong_above = 0.01 },
+    args = { { name = "n", type = "i32", value = "size_x" },
+             { name = "by", type = "f16", value = 2 },
+             { name = "x", type = "f16", count = "n", fill = { -1, 1 } },
+             { name = "y", type = "f16", count = "n", role = "out" } } }]]))
+  local farm <close> = gi.farm(p, { device = "emu", jobs = 1 })
+  local found = farm:evaluate({ "", "WRONG=1" }, gi.own.case(p, 1))
+  tap.is(found[1].status, "ok", found[1].message or "it runs")
+  tap.is(found[1].max_error, 0.0, "the kernel is right")
+  tap.ok(math.abs(found[2].max_error - 0.25) < 0.002, "what is off by a quarter is",
+    found[2].max_error)
 end)
 
 tap.done()
