@@ -239,7 +239,7 @@ static void refusals(void) {
             "6 operands");
     refused("wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16 {%f0,%f1,%f2,%f3}, %d0, %d1, "
             "%r0, 0, %p0, 1, 1, 0, 0;",
-            "no wgmma of this shape");
+            "sparse matrices (.sp) are not supported");
     refused("wgmma.wait_group.sync.aligned 8;", "0 to 7 groups");
 }
 

@@ -44,6 +44,8 @@ bool decode_fail(Decoder *d, const char *fmt, ...) {
 
 /* What instructions belong to that are known, and not supported. */
 static const char *missing_part(const PtxInstr *in) {
+    if (ptx_is(in, "mma wgmma") && ptx_has_mod(in, "sp sp::ordered_metadata"))
+        return "products of sparse matrices (.sp) are not supported";
     if (ptx_is(in, "wmma mma ldmatrix stmatrix movmatrix"))
         return "there is no matrix instruction of this shape, these types and these modifiers";
     if (ptx_is(in, "wgmma"))
