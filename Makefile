@@ -298,6 +298,7 @@ bench: deps-test
 	$Q$(MAKE) --no-print-directory tests
 	$Q$O/tests/emu_speed
 	$Q$O/tests/emu_ops_speed
+	$Q$O/tests/emu_matrix_speed
 	$Q./gilua tests/bench.lua
 	$Q./gilua tests/archive_share.lua
 	$Qtests/cluster/bench
