@@ -1,6 +1,7 @@
 /* emu_matrix_group.c - wgmma in each type and several widths, against sums in C, of matrices that
 ** lie in shared memory without a swizzle (tests/programs/wgmma.cu has the others); and the faults:
 ** descriptors that reach beyond shared memory, registers that are read too early, warps missing. */
+#include "emu/core.h"
 #include "emu_numbers.h"
 
 enum { M = 64, MOST_N = 256, ROW = 32, THREADS = 128, A_BYTES = M * ROW, SHARED = 16384 };
@@ -174,6 +175,36 @@ static void each_type(void) {
     }
 }
 
+/* Random bits, NaN and infinities among them: each engine gives what the sums number by number do. */
+static void engines(void) {
+    static const Shape shapes[] = {
+        {"f16", "f16", "f32", "", 64, 16, false},   {"bf16", "bf16", "f32", "", 32, 16, true},
+        {"f16", "f16", "f16", "", 24, 16, false},   {"tf32", "tf32", "f32", "", 16, 8, true},
+        {"e4m3", "e5m2", "f32", "", 48, 32, false}, {"e5m2", "e5m2", "f16", "", 8, 32, true}};
+    static uint32_t want[THREADS][128];
+    const int best = kit_emu->vectors;
+    for (int i = 0; i < KIT_COUNT(shapes); i++) {
+        EmuModule *m = module_of(&shapes[i], shapes[i].a, wait, 0);
+        int wrong = 0;
+        for (int turn = 0; m && turn < 4; turn++) {
+            for (size_t k = 0; k < sizeof in; k++) in[k] = (uint8_t)gi_rng_next(&kit_rng);
+            for (size_t k = 0; turn && k < sizeof in; k += 2) in[k + 1] &= 0xbf; /* below 2 */
+            kit_emu->plain = true;
+            launch(m, THREADS);
+            memcpy(want, out, sizeof want);
+            kit_emu->plain = false;
+            for (int v = VECTORS_BASE; v <= best; v++) {
+                kit_emu->vectors = v;
+                launch(m, THREADS);
+                wrong += memcmp(want, out, sizeof want) != 0;
+            }
+        }
+        is_int(wrong, 0, shapes[i].a);
+        emu_unload(m);
+    }
+    kit_emu->vectors = best;
+}
+
 static void fault(const char *between, uint64_t more, unsigned threads, const char *words,
                   const char *what) {
     static const Shape s = {"f16", "f16", "f32", "", 64, 16, false};
@@ -246,6 +277,10 @@ static void refusals(void) {
 int main(int argc, char **argv) {
     kit_begin(argc, argv);
     each_type();
+    kit_emu->plain = true;
+    each_type();
+    kit_emu->plain = false;
+    engines();
     faults();
     refusals();
     return kit_end();

@@ -97,6 +97,11 @@ void matrix_sum(const Machine *m, const MatrixTask *t) {
     else loop_of(m)(NULL, NULL, t);
 }
 
+bool matrix_sum_words(const Machine *m, const Warp *w, const MatrixForm *f, const MatrixTask *t) {
+    if (!m->emu->plain) loop_of(m)(w, f, t);
+    return !m->emu->plain;
+}
+
 /* Does the loop take it from registers to registers? */
 static bool is_strip(const Machine *m, const MatrixForm *f) {
     return !m->emu->plain && f->shape->m == MATRIX_STRIP;
@@ -144,8 +149,16 @@ static void sum_floats(const Machine *m, const Warp *w, const MatrixForm *f) {
     for (int tile = 0; tile < f->tiles; tile++) {
         int a = tile * s->k * MATRIX_STRIP, b = f->is_quad ? tile * s->k * s->n : 0;
         int c = tile * s->n * MATRIX_STRIP;
-        matrix_sum(m, &(MatrixTask){s->n, s->k, f->rule, f->d.type == MATRIX_F16, is_narrow,
-                                    x.a + a, x.ea + a, x.b + b, x.pairs + b, x.c + c});
+        matrix_sum(m, &(MatrixTask){.n = s->n,
+                                    .k = s->k,
+                                    .rule = f->rule,
+                                    .halves = f->d.type == MATRIX_F16,
+                                    .is_narrow = is_narrow,
+                                    .a = x.a + a,
+                                    .ea = x.ea + a,
+                                    .b = x.b + b,
+                                    .eb = x.pairs + b,
+                                    .c = x.c + c});
     }
     give_floats(w, &f->d, x.c);
 }

@@ -7,6 +7,7 @@
 */
 #include "emu/exec/vector.h"
 
+#include "emu/exec/matrix_group.h"
 #include "emu/exec/matrix_sum.h"
 #include "emu/exec/num.h"
 
@@ -414,16 +415,16 @@ static void strip_b(const Warp *w, const MatrixPart *p, int down, Strip *s) {
 }
 
 /* Columns of C, eight at a time: of f32 a register for each column of a pair, of f16 for both. */
-static void strip_c(const Warp *w, const MatrixPart *p, int n, float *c) {
-    const bool wide = p->type == MATRIX_F32;
+static void strip_c(const Warp *w, MatrixType t, const uint32_t *regs, int n, float *c) {
+    const bool wide = t == MATRIX_F32;
     for (int j = 0; j < n; j += 8)
         for (int odd = 0; odd < 1 + wide; odd++) {
-            const uint32_t *reg = p->reg + (wide ? j / 2 + odd : j / 4);
+            const uint32_t *reg = regs + (wide ? j / 2 + odd : j / 4);
             Column words[4];
             to_columns(row_of(w, reg[0]), row_of(w, reg[wide ? 2 : 1]), words);
             for (int pair = 0; pair < 4; pair++)
                 for (int k = 0; k < 2 - wide; k++)
-                    numbers_at((MatrixType)p->type, words[pair], 16 * (unsigned)k,
+                    numbers_at(t, words[pair], 16 * (unsigned)k,
                                c + (j + pair * 2 + odd + k) * STRIP);
         }
 }
@@ -446,11 +447,11 @@ static inline Words half_words(Floats x) {
 #endif
 }
 
-static void strip_d(const Warp *w, const MatrixPart *p, int n, const float *c) {
-    const bool wide = p->type == MATRIX_F32;
+static void strip_d(const Warp *w, MatrixType t, const uint32_t *regs, int n, const float *c) {
+    const bool wide = t == MATRIX_F32;
     for (int j = 0; j < n; j += 8)
         for (int odd = 0; odd < 1 + wide; odd++) {
-            const uint32_t *reg = p->reg + (wide ? j / 2 + odd : j / 4);
+            const uint32_t *reg = regs + (wide ? j / 2 + odd : j / 4);
             Column words[4];
             for (int pair = 0; pair < 4; pair++) {
                 const float *first = c + (j + pair * 2 + odd) * STRIP, *second = first + STRIP;
@@ -467,19 +468,104 @@ static void strip_d(const Warp *w, const MatrixPart *p, int n, const float *c) {
         }
 }
 
+/* --- a warp's part of a warpgroup's product --- */
+
+typedef struct GroupStrip {
+    float a[MATRIX_STRIP * 32], b[GROUP_N * 32], c[GROUP_N * MATRIX_STRIP];
+    int16_t ea[MATRIX_STRIP * 32];
+    uint32_t pairs[GROUP_N * 32];
+} GroupStrip;
+
+static inline void negate(float *x) {
+    for (int i = 0; i < STRIP; i++) x[i] = -x[i];
+}
+
+/* From words of 16 rows, [word along k][row]. */
+static void group_a(const MatrixForm *f, const uint32_t *word, GroupStrip *s) {
+    const MatrixType t = (MatrixType)f->a.type;
+    const unsigned bits = matrix_bits(t), in = 32 / bits;
+    float *a = s->a;
+    int16_t *ea = s->ea;
+    for (int kw = 0; kw < GROUP_WORDS; kw++)
+        for (unsigned k = 0; k < in; k++, a += STRIP, ea += STRIP) {
+            numbers_at(t, word + kw * STRIP, k * bits, a);
+            if (f->group->negated[0]) negate(a);
+            for (int i = 0; i < STRIP; i += WIDE) {
+                Shorts e =
+                    __builtin_convertvector(exponent_of(floats_at(a + i), matrix_least(t)), Shorts);
+                memcpy(ea + i, &e, sizeof e);
+            }
+        }
+}
+
+/* From the words of columns, two at a time. */
+static void group_b(const MatrixForm *f, const uint32_t *word, GroupStrip *s) {
+    const MatrixType t = (MatrixType)f->b.type;
+    const unsigned bits = matrix_bits(t);
+    const int some = 2 * GROUP_WORDS * 32 / (int)bits;
+    float *b = s->b;
+    uint32_t *pairs = s->pairs, number[MATRIX_STRIP * 32];
+    for (int j = 0; j < f->shape->n; j += 2) {
+        split_words(word + j * GROUP_WORDS, 2 * GROUP_WORDS, bits, number);
+        for (int i = 0; i < some; i += STRIP, b += STRIP, pairs += STRIP) {
+            numbers_at(t, number + i, 0, b);
+            if (f->group->negated[1]) negate(b);
+            for (int k = 0; k < STRIP; k += WIDE) {
+                Words e = (Words)exponent_of(floats_at(b + k), matrix_least(t)) & 0xffff;
+                e |= e << 16;
+                memcpy(pairs + k, &e, sizeof e);
+            }
+        }
+    }
+}
+
+static void group_product(const Warp *w, const MatrixForm *f, const MatrixTask *words) {
+    GroupStrip s;
+    const GroupForm *g = f->group;
+    const MatrixType sum = (MatrixType)g->sum_type;
+    group_a(f, words->word_a, &s);
+    group_b(f, words->word_b, &s);
+    if (words->adds) strip_c(w, sum, g->reg, f->shape->n, s.c);
+    else memset(s.c, 0, sizeof s.c);
+    const int least = matrix_least((MatrixType)f->a.type) + matrix_least((MatrixType)f->b.type);
+    sum_task(&(MatrixTask){.n = f->shape->n,
+                           .k = f->shape->k,
+                           .rule = f->rule,
+                           .halves = sum == MATRIX_F16,
+                           .is_narrow = least > -60,
+                           .a = s.a,
+                           .ea = s.ea,
+                           .b = s.b,
+                           .eb = s.pairs,
+                           .c = s.c});
+    strip_d(w, sum, g->reg, f->shape->n, s.c);
+}
+
 void MATRIX_VARIANT(const Warp *w, const MatrixForm *f, const MatrixTask *t) {
     Strip s;
     if (f == NULL) {
         sum_task(t);
         return;
     }
+    if (f->group) {
+        group_product(w, f, t);
+        return;
+    }
     const MatrixShape *shape = f->shape;
     const int words = shape->k * (int)matrix_bits((MatrixType)f->b.type) / 32;
     strip_a(w, &f->a, &s);
     strip_b(w, &f->b, words / 4, &s);
-    strip_c(w, &f->c, shape->n, s.c);
+    strip_c(w, (MatrixType)f->c.type, f->c.reg, shape->n, s.c);
     const int least = matrix_least((MatrixType)f->a.type) + matrix_least((MatrixType)f->b.type);
-    sum_task(&(MatrixTask){shape->n, shape->k, f->rule, f->d.type == MATRIX_F16, least > -60, s.a,
-                           s.ea, s.b, s.pairs, s.c});
-    strip_d(w, &f->d, shape->n, s.c);
+    sum_task(&(MatrixTask){.n = shape->n,
+                           .k = shape->k,
+                           .rule = f->rule,
+                           .halves = f->d.type == MATRIX_F16,
+                           .is_narrow = least > -60,
+                           .a = s.a,
+                           .ea = s.ea,
+                           .b = s.b,
+                           .eb = s.pairs,
+                           .c = s.c});
+    strip_d(w, (MatrixType)f->d.type, f->d.reg, shape->n, s.c);
 }

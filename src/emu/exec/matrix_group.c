@@ -223,34 +223,31 @@ static int numbers_along_k(const MatrixForm *f) {
     return f->a.type == MATRIX_B1 ? 8 : f->shape->k;
 }
 
+static bool read_a(Machine *m, Warp *w, const Ins *in, const MatrixForm *f, GroupWork *x) {
+    Place p;
+    if (f->group->a_in_registers) return true;
+    return read_descriptor(m, w, in, f, 0, &p) &&
+           read_rows(m, w, in, &p, w->index % GROUP_WARPS * MATRIX_STRIP, MATRIX_STRIP, x->a,
+                     x->origin_a);
+}
+
+static bool read_b(Machine *m, Warp *w, const Ins *in, const MatrixForm *f, GroupWork *x) {
+    Place p;
+    return read_descriptor(m, w, in, f, 1, &p) &&
+           read_rows(m, w, in, &p, 0, f->shape->n, x->b, x->origin_b);
+}
+
 /* A's bits by [k][row of the strip]. */
-static bool take_a(Machine *m, Warp *w, const Ins *in, const MatrixForm *f, GroupWork *x,
-                   uint32_t *to) {
+static void take_a(const Warp *w, const MatrixForm *f, GroupWork *x, uint32_t *to) {
     int k = numbers_along_k(f);
     if (f->group->a_in_registers) {
         x->bits[matrix_unpack(w, &f->a, x->bits)] = 0;
         for (int i = 0; i < f->a.places; i++) to[i] = x->bits[f->a.map[i]];
-        return true;
+        return;
     }
-    Place p;
-    if (!read_descriptor(m, w, in, f, 0, &p) ||
-        !read_rows(m, w, in, &p, w->index % GROUP_WARPS * MATRIX_STRIP, MATRIX_STRIP, x->a,
-                   x->origin_a))
-        return false;
     numbers_of((MatrixType)f->a.type, x->a, MATRIX_STRIP * k, x->bits);
     for (int r = 0; r < MATRIX_STRIP; r++)
         for (int l = 0; l < k; l++) to[l * MATRIX_STRIP + r] = x->bits[r * k + l];
-    return true;
-}
-
-static bool take_b(Machine *m, Warp *w, const Ins *in, const MatrixForm *f, GroupWork *x,
-                   uint32_t *to) {
-    Place p;
-    if (!read_descriptor(m, w, in, f, 1, &p) ||
-        !read_rows(m, w, in, &p, 0, f->shape->n, x->b, x->origin_b))
-        return false;
-    numbers_of((MatrixType)f->b.type, x->b, f->shape->n * numbers_along_k(f), to);
-    return true;
 }
 
 /* D's registers as a part: pieces of 8 registers at a time. */
@@ -300,8 +297,16 @@ static void sum_floats(const Machine *m, const MatrixForm *f, GroupWork *x, cons
         matrix_floats((MatrixType)g->sum_type, &bits, 1, &x->fc[i]);
         if (!adds) x->fc[i] = 0;
     }
-    matrix_sum(m, &(MatrixTask){n, k, f->rule, g->sum_type == MATRIX_F16, least_a + least_b > -60,
-                                x->fa, x->ea, x->fb, x->pairs, x->fc});
+    matrix_sum(m, &(MatrixTask){.n = n,
+                                .k = k,
+                                .rule = f->rule,
+                                .halves = g->sum_type == MATRIX_F16,
+                                .is_narrow = least_a + least_b > -60,
+                                .a = x->fa,
+                                .ea = x->ea,
+                                .b = x->fb,
+                                .eb = x->pairs,
+                                .c = x->fc});
     for (int i = 0; i < places; i++)
         x->bits[g->sum_map[i]] = matrix_bits_of((MatrixType)g->sum_type, x->fc[i]);
 }
@@ -316,6 +321,17 @@ static void sum_integers(const MatrixForm *f, GroupWork *x, const uint32_t *a, c
     for (int j = 0; j < n; j++)
         matrix_sum_column(f, k, x->ia, x->ib + j * k, x->ic + j * MATRIX_STRIP);
     for (int i = 0; i < n * MATRIX_STRIP; i++) x->bits[map[i]] = (uint32_t)x->ic[i];
+}
+
+/* Of whole numbers, and of floats where tests ask for them number by number. D is in bits. */
+static void sum_plainly(const Machine *m, const Warp *w, const MatrixForm *f, GroupWork *x,
+                        bool adds) {
+    uint32_t a[MATRIX_STRIP * K_BYTES], b[GROUP_N * K_BYTES];
+    take_a(w, f, x, a);
+    numbers_of((MatrixType)f->b.type, x->b, f->shape->n * numbers_along_k(f), b);
+    take_sums(w, f->group, x->bits);
+    if (f->group->sum_type == MATRIX_S32) sum_integers(f, x, a, b, adds);
+    else sum_floats(m, f, x, a, b, adds);
 }
 
 /* --- what must hold, and what becomes of registers --- */
@@ -369,20 +385,40 @@ static void follow_registers(const Warp *w, const MatrixForm *f, GroupWork *x) {
         }
 }
 
+/* Words of A's rows, [word along k][row]. */
+static void words_of_a(const Warp *w, const MatrixForm *f, const GroupWork *x, uint32_t *to) {
+    for (int r = 0; r < MATRIX_STRIP; r++)
+        for (int k = 0; k < GROUP_WORDS; k++) {
+            int lane = r % 8 * 4 + k % 4, reg = k / 4 * 2 + r / 8;
+            if (f->group->a_in_registers)
+                to[k * MATRIX_STRIP + r] =
+                    ((const U32 *)(const void *)row_at(w, f->a.reg[reg]))[lane];
+            else memcpy(&to[k * MATRIX_STRIP + r], x->a + r * K_BYTES + 4 * k, 4);
+        }
+}
+
+static bool sum_words(const Machine *m, const Warp *w, const MatrixForm *f, const GroupWork *x,
+                      bool adds) {
+    uint32_t a[GROUP_WORDS * MATRIX_STRIP], b[GROUP_N * GROUP_WORDS];
+    if (f->group->sum_type == MATRIX_S32) return false;
+    words_of_a(w, f, x, a);
+    memcpy(b, x->b, (size_t)f->shape->n * K_BYTES);
+    return matrix_sum_words(m, w, f, &(MatrixTask){.word_a = a, .word_b = b, .adds = adds});
+}
+
 bool matrix_group(Machine *m, Warp *w, const Ins *in, const MatrixForm *f) {
     GroupWork x;
-    uint32_t a[MATRIX_STRIP * K_BYTES], b[GROUP_N * K_BYTES];
     bool adds = pred_at(w, f->group->scale) & 1;
     if (!may_issue(m, w, in)) return false;
     memset(x.origin_a, 0, sizeof x.origin_a);
     memset(x.origin_b, 0, sizeof x.origin_b);
     if (m->shadow) shadow_step(m);
-    if (!take_a(m, w, in, f, &x, a) || !take_b(m, w, in, f, &x, b)) return false;
-    take_sums(w, f->group, x.bits);
+    if (!read_a(m, w, in, f, &x) || !read_b(m, w, in, f, &x)) return false;
     if (m->follows) follow_registers(w, f, &x), follow(w, f, &x, adds);
-    if (f->group->sum_type == MATRIX_S32) sum_integers(f, &x, a, b, adds);
-    else sum_floats(m, f, &x, a, b, adds);
-    give_sums(w, f->group, x.bits);
+    if (!sum_words(m, w, f, &x, adds)) {
+        sum_plainly(m, w, f, &x, adds);
+        give_sums(w, f->group, x.bits);
+    }
     hold_all(w, f);
     m->cost.extra[PIPE_TENSOR] += f->work;
     return true;

@@ -25,7 +25,13 @@
 
 #include "emu/exec/matrix.h"
 
-enum { GROUP_M = 64, GROUP_WARPS = 4, GROUP_N = 256, GROUP_SUMS = 128 };
+enum {
+    GROUP_M = 64,
+    GROUP_WARPS = 4,
+    GROUP_N = 256,
+    GROUP_SUMS = 128,
+    GROUP_WORDS = 8 /* along k */
+};
 
 /* A wgmma.mma_async, beside its MatrixForm, whose c and d are not used. */
 typedef struct GroupForm {

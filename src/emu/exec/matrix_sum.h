@@ -25,6 +25,10 @@ typedef struct MatrixTask { /* one strip */
     const float *b;     /* [n][k] */
     const uint32_t *eb; /* of 16 bits, twice in a word */
     float *c;           /* [n][MATRIX_STRIP]: what is added to, then the results, as numbers */
+    /* Of a warpgroup's product, instead: words of 16 rows of A, [word along k][row], and of columns
+    ** of B; is it added to D? */
+    const uint32_t *word_a, *word_b;
+    bool adds;
 } MatrixTask;
 
 enum { MATRIX_ZERO = -126, MATRIX_SPECIAL = 0x3000 }; /* exponents; SPECIAL: an infinity or a NaN */
@@ -80,6 +84,8 @@ uint32_t matrix_bits_of(MatrixType t, float x);
 void matrix_integers(MatrixType t, const uint32_t *bits, int n, int32_t *to);
 /* Sums a task by the loop of this processor. */
 void matrix_sum(const Machine *m, const MatrixTask *t);
+/* Does a form's product by that loop, from words of A and B; false: it is asked for plainly. */
+bool matrix_sum_words(const Machine *m, const Warp *w, const MatrixForm *f, const MatrixTask *t);
 /* One column of a strip, c + A * b: b has k numbers. */
 void matrix_sum_column(const MatrixForm *f, int k, const int32_t *a, const int32_t *b, int32_t *c);
 
