@@ -175,7 +175,7 @@ static void each_type(void) {
     }
 }
 
-/* Random bits, NaN and infinities among them: each engine gives what the sums number by number do. */
+/* Random bits, NaN and infinities among them: each engine gives the bits of the plain sums. */
 static void engines(void) {
     static const Shape shapes[] = {
         {"f16", "f16", "f32", "", 64, 16, false},   {"bf16", "bf16", "f32", "", 32, 16, true},
