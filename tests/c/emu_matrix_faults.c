@@ -93,6 +93,13 @@ static void refusals(void) {
     refused("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%r1, %f2, %f3, %f4}, {%f4, %f5}, "
             "{%r6}, {%f1, %f2, %f3, %f4};",
             "does not have the fragment's type");
+    refused("mma.sync.aligned.m16n8k8.row.col.f32.f16.aligned.f16.f32 {%f1, %f2, %f3, %f4}, "
+            "{%r4, %r5}, {%r6}, {%f1, %f2, %f3, %f4};",
+            "these modifiers");
+    refused("ldmatrix.sync.aligned.m8n8.x1.satfinite.shared.b16 {%r4}, [s];", "these modifiers");
+    refused("mma.sync.aligned.m16n8k8.row.col.f32.b16.f16.f16.f32 {%f1, %f2, %f3, %f4}, "
+            "{%r4, %r5}, {%r6}, {%f1, %f2, %f3, %f4};",
+            "these modifiers");
     refused("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r4}, [s];",
             "a vector of 2 registers is expected");
     refused("ldmatrix.sync.aligned.m8n8.x1.b16 {%r4}, [s];", "generic access needs a generic");

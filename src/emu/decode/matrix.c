@@ -9,7 +9,7 @@
 static bool take_flag(Words *w, const char *mod) {
     static const char *const rounds[] = {"rn", "rz", "rm", "rp"};
     for (unsigned k = 0; k < 4; k++)
-        if (strcmp(mod, rounds[k]) == 0) return w->round = k, true;
+        if (strcmp(mod, rounds[k]) == 0) return w->round = k, w->has_round = true;
     if (strcmp(mod, "satfinite") == 0) return w->saturates = true;
     if (strcmp(mod, "and") == 0) return w->is_and = true;
     if (strcmp(mod, "xor") == 0) return w->is_xor = true;
@@ -40,11 +40,23 @@ static bool take_word(Words *w, const char *mod) {
     return true;
 }
 
+/* Types and layouts may be there twice. */
+static bool is_again(const Decoder *d, int i) {
+    MatrixType type;
+    const char *mod = mod_at(d, i);
+    if (matrix_type(mod, &type) || ptx_word_in(mod, "row col")) return false;
+    for (int k = 0; k < i; k++)
+        if (strcmp(mod_at(d, k), mod) == 0) return true;
+    return false;
+}
+
 bool matrix_words(Decoder *d, Words *w) {
+    bool moves = ptx_is(d->in, "ldmatrix stmatrix movmatrix");
     *w = (Words){0};
-    for (int i = 0; i < d->in->n_mods; i++)
-        if (!take_word(w, mod_at(d, i)) && strcmp(mod_at(d, i), "b16") != 0)
-            return decode_unknown(d);
+    for (int i = 0; i < d->in->n_mods; i++) {
+        bool is_type = moves && strcmp(mod_at(d, i), "b16") == 0;
+        if (is_again(d, i) || (!is_type && !take_word(w, mod_at(d, i)))) return decode_unknown(d);
+    }
     if (!has_mod(d, "sync") || !has_mod(d, "aligned"))
         return decode_fail(d, ".sync.aligned is required");
     return true;
@@ -143,7 +155,7 @@ static bool product_agrees(Decoder *d, const Words *w, const MatrixShape *s, boo
         return decode_fail(d, ".satfinite is of whole numbers");
     if (w->popc != bits || w->is_and + w->is_xor != bits)
         return decode_fail(d, ".and.popc or .xor.popc is of .b1, which needs one");
-    if (w->round && ta != MATRIX_F64) return decode_fail(d, "a rounding is of .f64");
+    if (w->has_round && ta != MATRIX_F64) return decode_fail(d, "a rounding is of .f64");
     return target_has(d, w->is_and ? 80 : s->sm);
 }
 
@@ -309,7 +321,7 @@ static bool decode_move(Decoder *d, const Words *w) {
     const PtxOperand *at = &d->in->args[!w->is_store], *regs = &d->in->args[w->is_store];
     if (w->shape == NULL || w->n_types != 1 || w->n_layouts != 1 || w->part == NULL ||
         d->in->n_args < 2 || d->in->n_args > 3 || w->turned || w->count || w->popc ||
-        w->saturates || w->round)
+        w->saturates || w->has_round)
         return decode_unknown(d);
     char part = w->part[0];
     bool is_factor = part == 'a' || part == 'b';
@@ -361,6 +373,7 @@ static bool decode_rows(Decoder *d) {
         return decode_fail(d, "shapes but .m8n8 of .b16 are of sm_100a and later, which is not "
                               "supported");
     if (w.count == 0 || d->in->n_args != 2 || w.n_types || w.part || w.n_layouts || w.popc ||
+        w.saturates || w.is_and || w.is_xor || w.has_round ||
         (w.space && strcmp(w.space, "global") == 0))
         return decode_unknown(d);
     if (regs->kind != PTX_OP_VECTOR || regs->n_elems != w.count)

@@ -50,7 +50,7 @@ static bool words_agree(Decoder *d, const Words *w, const MatrixShape *s) {
         return decode_fail(d, ".satfinite is of whole numbers");
     if (w->popc != bits || w->is_and != bits || w->is_xor)
         return decode_fail(d, ".and.popc is of .b1, which needs it");
-    if (w->n_layouts || w->count || w->space || w->part || w->turned || w->round)
+    if (w->n_layouts || w->count || w->space || w->part || w->turned || w->has_round)
         return decode_unknown(d);
     if (atoi(d->mod->ptx->target + 3) == 90 && strchr(d->mod->ptx->target, 'a')) return true;
     return decode_fail(d, "wgmma is of .target sm_90a");
