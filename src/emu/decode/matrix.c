@@ -9,7 +9,7 @@
 static bool take_flag(Words *w, const char *mod) {
     static const char *const rounds[] = {"rn", "rz", "rm", "rp"};
     for (unsigned k = 0; k < 4; k++)
-        if (strcmp(mod, rounds[k]) == 0) return w->round = k, w->has_round = true;
+        if (strcmp(mod, rounds[k]) == 0 && !w->has_round) return w->round = k, w->has_round = true;
     if (strcmp(mod, "satfinite") == 0) return w->saturates = true;
     if (strcmp(mod, "and") == 0) return w->is_and = true;
     if (strcmp(mod, "xor") == 0) return w->is_xor = true;
@@ -40,10 +40,12 @@ static bool take_word(Words *w, const char *mod) {
     return true;
 }
 
-/* Types and layouts may be there twice. */
-static bool is_again(const Decoder *d, int i) {
+/* Is a word in a place that is not its own? What is done comes first; types and layouts alone may
+** be there twice. */
+static bool is_odd(const Decoder *d, int i) {
     MatrixType type;
     const char *mod = mod_at(d, i);
+    if (i > 0 && ptx_word_in(mod, "load store mma mma_async")) return true;
     if (matrix_type(mod, &type) || ptx_word_in(mod, "row col")) return false;
     for (int k = 0; k < i; k++)
         if (strcmp(mod_at(d, k), mod) == 0) return true;
@@ -55,7 +57,7 @@ bool matrix_words(Decoder *d, Words *w) {
     *w = (Words){0};
     for (int i = 0; i < d->in->n_mods; i++) {
         bool is_type = moves && strcmp(mod_at(d, i), "b16") == 0;
-        if (is_again(d, i) || (!is_type && !take_word(w, mod_at(d, i)))) return decode_unknown(d);
+        if (is_odd(d, i) || (!is_type && !take_word(w, mod_at(d, i)))) return decode_unknown(d);
     }
     if (!has_mod(d, "sync") || !has_mod(d, "aligned"))
         return decode_fail(d, ".sync.aligned is required");
@@ -320,8 +322,8 @@ static bool take_stride(Decoder *d, const Words *w, const MatrixShape *s, Matrix
 static bool decode_move(Decoder *d, const Words *w) {
     const PtxOperand *at = &d->in->args[!w->is_store], *regs = &d->in->args[w->is_store];
     if (w->shape == NULL || w->n_types != 1 || w->n_layouts != 1 || w->part == NULL ||
-        d->in->n_args < 2 || d->in->n_args > 3 || w->turned || w->count || w->popc ||
-        w->saturates || w->has_round)
+        mod_at(d, 1) != w->part || d->in->n_args < 2 || d->in->n_args > 3 || w->turned ||
+        w->count || w->popc || w->saturates || w->has_round || w->is_and || w->is_xor)
         return decode_unknown(d);
     char part = w->part[0];
     bool is_factor = part == 'a' || part == 'b';
