@@ -227,8 +227,8 @@ $O/fuzz/emu_launch $O/fuzz/emu_engines $O/fuzz/emu_link: tests/fuzz/ptxchange.c
 keepers := $(patsubst %,$O/fuzz/keep/emu_%,alloc async core_barrier core_cost core_flow core_memory \
            core_names core_variants core_weigh diverge faults forms fp8 instructions_atomic \
            instructions_control instructions_convert instructions_float instructions_half \
-           instructions_int instructions_memory instructions_texture instructions_warp modules \
-           surface threads turns warps)
+           instructions_int instructions_memory instructions_texture instructions_warp matrix \
+           matrix_faults matrix_group modules surface threads turns warps)
 
 $O/fuzz/keep/%: tests/c/%.c tests/fuzz/keep.c $O/libgilua.a $O/flags
 	$Qmkdir -p $(@D)
@@ -314,6 +314,7 @@ bench: deps-test
 	$Q$(MAKE) --no-print-directory tests
 	$Q$O/tests/emu_speed
 	$Q$O/tests/emu_ops_speed
+	$Q$O/tests/emu_matrix_speed
 	$Q./gilua tests/bench.lua
 	$Q./gilua tests/archive_share.lua
 	$Qtests/cluster/bench

@@ -92,10 +92,11 @@ gi.compile = callable({
 
 --- Opens a device: "emu", the virtual GPU.
 ---@param name? string default "emu"
----@param options? { model: string|table, approximation: integer } what emu stands for: a
----  file of base/gpu or a table; what its approximate functions (sin.approx …) give: 0 the true
----  value, rounded; what is off by all that the PTX ISA allows: 1 away from zero, 2 towards it, 3
----  each instruction in turn
+---@param options? { model: string|table, approximation: integer, matrix_capability: integer }
+---  what emu stands for: a file of base/gpu or a table; what its approximate functions
+---  (sin.approx …) give: 0 the true value, rounded; what is off by all that the PTX ISA allows: 1
+---  away from zero, 2 towards it, 3 each instruction in turn; the compute capability (75, 80, 89,
+---  90, 100) of the GPU whose tensor cores' sums it gives, 90 where none is named
 ---@return userdata? device
 ---@return string? message
 ---@return string? code
@@ -112,8 +113,9 @@ function gi.device(name, options)
       error(table_or_message, 0)
     end
   end
-  if options and options.approximation then
-    local own = { approximation = options.approximation }
+  if options and (options.approximation or options.matrix_capability) then
+    local own = { approximation = options.approximation,
+                  matrix_capability = options.matrix_capability }
     for field, value in pairs(model) do own[field] = value end
     model = own
   end

@@ -23,7 +23,8 @@ static const struct {
     [ARRAY_I8] = {"i8", 1},   [ARRAY_U8] = {"u8", 1},   [ARRAY_I16] = {"i16", 2},
     [ARRAY_U16] = {"u16", 2}, [ARRAY_I32] = {"i32", 4}, [ARRAY_U32] = {"u32", 4},
     [ARRAY_I64] = {"i64", 8}, [ARRAY_U64] = {"u64", 8}, [ARRAY_F32] = {"f32", 4},
-    [ARRAY_F64] = {"f64", 8},
+    [ARRAY_F64] = {"f64", 8}, [ARRAY_F16] = {"f16", 2}, [ARRAY_BF16] = {"bf16", 2},
+    [ARRAY_E4M3] = {"e4m3", 1}, [ARRAY_E5M2] = {"e5m2", 1},
 };
 
 #define N_TYPES ((int)(sizeof types / sizeof types[0]))
@@ -197,6 +198,10 @@ double array_get(const Array *a, int64_t i) {
     case ARRAY_U64: return (double)((const uint64_t *)a->data)[i];
     case ARRAY_F32: return (double)((const float *)a->data)[i];
     case ARRAY_F64: return ((const double *)a->data)[i];
+    case ARRAY_F16:
+    case ARRAY_BF16: return array_small_value(a->type, ((const uint16_t *)a->data)[i]);
+    case ARRAY_E4M3:
+    case ARRAY_E5M2: return array_small_value(a->type, ((const uint8_t *)a->data)[i]);
     }
     return 0;
 }
@@ -235,6 +240,7 @@ void array_set_int(Array *a, int64_t i, int64_t v) {
     case ARRAY_U64: ((uint64_t *)a->data)[i] = (uint64_t)v; break; /* bits, as Lua's integers */
     case ARRAY_F32: ((float *)a->data)[i] = (float)v; break;
     case ARRAY_F64: ((double *)a->data)[i] = (double)v; break;
+    default: array_set(a, i, (double)v);
     }
 }
 
@@ -250,6 +256,10 @@ void array_set(Array *a, int64_t i, double v) {
     case ARRAY_F32: ((float *)a->data)[i] = (float)v; break;
     case ARRAY_F64: ((double *)a->data)[i] = v; break;
     case ARRAY_U64: ((uint64_t *)a->data)[i] = round_to_uint64(v); break;
+    case ARRAY_F16:
+    case ARRAY_BF16: ((uint16_t *)a->data)[i] = (uint16_t)array_small_bits(a->type, v); break;
+    case ARRAY_E4M3:
+    case ARRAY_E5M2: ((uint8_t *)a->data)[i] = (uint8_t)array_small_bits(a->type, v); break;
     default: array_set_int(a, i, round_to_int64(v));
     }
 }

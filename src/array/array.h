@@ -13,7 +13,8 @@
 
 typedef enum ArrayType {
     ARRAY_I8, ARRAY_U8, ARRAY_I16, ARRAY_U16, ARRAY_I32, ARRAY_U32, ARRAY_I64, ARRAY_U64,
-    ARRAY_F32, ARRAY_F64
+    ARRAY_F32, ARRAY_F64,
+    ARRAY_F16, ARRAY_BF16, ARRAY_E4M3, ARRAY_E5M2 /* floats of 16 and 8 bits: small.c */
 } ArrayType;
 
 typedef struct ArrayBlock ArrayBlock;
@@ -32,6 +33,16 @@ typedef struct Array {
 const char *array_type_name(ArrayType type);            /* "f32" … */
 bool array_type_parse(const char *name, ArrayType *out); /* false when unknown */
 size_t array_type_size(ArrayType type);                  /* bytes */
+static inline bool array_type_is_float(ArrayType type) {
+    return type >= ARRAY_F32;
+}
+static inline bool array_type_is_small(ArrayType type) { /* a float that C has no type for */
+    return type >= ARRAY_F16;
+}
+/* A small float's value, and the bits of a number in one: to the nearest, ties to even; beyond the
+** largest it is an infinity in 16 bits, the largest in 8, as cvt.satfinite has it. */
+double array_small_value(ArrayType type, uint32_t bits);
+uint32_t array_small_bits(ArrayType type, double value);
 
 /* A zeroed array with one reference, or NULL ("nomem", "usage" for a bad shape or overflow). */
 Array *array_new(ArrayType type, int ndim, const int64_t *shape, gi_err *err);

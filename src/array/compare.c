@@ -91,6 +91,13 @@ INTEGER_ERROR(uint32_t, error_u32)
 INTEGER_ERROR(int64_t, error_i64)
 INTEGER_ERROR(uint64_t, error_u64)
 
+/* Of small floats; the sentinel's bytes are a number too. */
+static double error_small(ArrayType type, uint32_t got, uint32_t expected, uint32_t sentinel) {
+    const double g = array_small_value(type, got), e = array_small_value(type, expected);
+    if (got == sentinel && got != expected) return (double)NAN;
+    return error_f64(g, e);
+}
+
 static inline double element_error(const Array *g, const Array *e, int64_t i) {
 #define AT(T, a) (((const T *)(a)->data)[i])
     switch (g->type) {
@@ -104,6 +111,10 @@ static inline double element_error(const Array *g, const Array *e, int64_t i) {
     case ARRAY_U64: return error_u64(AT(uint64_t, g), AT(uint64_t, e));
     case ARRAY_F32: return error_f32(AT(float, g), AT(float, e));
     case ARRAY_F64: return error_f64(AT(double, g), AT(double, e));
+    case ARRAY_F16:
+    case ARRAY_BF16: return error_small(g->type, AT(uint16_t, g), AT(uint16_t, e), 0xABAB);
+    case ARRAY_E4M3:
+    case ARRAY_E5M2: return error_small(g->type, AT(uint8_t, g), AT(uint8_t, e), 0xAB);
     }
 #undef AT
     assert(!"unknown array type");

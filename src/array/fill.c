@@ -13,7 +13,7 @@ static bool is_signed(ArrayType type) {
 }
 
 void array_fill_mixed(Array *a, gi_rng *r) {
-    const bool is_float = a->type == ARRAY_F32 || a->type == ARRAY_F64, sign = is_signed(a->type);
+    const bool is_float = array_type_is_float(a->type), sign = is_signed(a->type);
     const int far = a->type == ARRAY_I8 || a->type == ARRAY_U8 ? 100 : 200, low = sign ? -3 : 0;
     for (int64_t i = 0; i < a->count; i++) {
         const int sort = (int)gi_rng_below(r, SORTS);

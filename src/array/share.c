@@ -177,7 +177,7 @@ static bool read_head(int fd, Head *head) {
 /* An entry whose elements lie behind the table and inside the file. */
 static bool entry_is_sound(const Share *s, const Entry *e) {
     int64_t elements;
-    if (e->type < ARRAY_I8 || e->type > ARRAY_F64) return false;
+    if (e->type < ARRAY_I8 || e->type > ARRAY_E5M2) return false;
     if (!array_shape_count((ArrayType)e->type, e->ndim, e->shape, &elements, NULL)) return false;
     uint64_t first = sizeof(Head) + (uint64_t)s->count * sizeof(Entry);
     uint64_t len = (uint64_t)elements * array_type_size((ArrayType)e->type);

@@ -28,8 +28,8 @@ static ArrayType check_type(lua_State *L, int index) {
     if (!array_type_parse(name, &type))
         luaL_argerror(L, index,
                       lua_pushfstring(L,
-                                      "'%s' is no element type (f32 f64 i8 u8 i16 u16 "
-                                      "i32 u32 i64 u64)",
+                                      "'%s' is no element type (f32 f64 f16 bf16 e4m3 "
+                                      "e5m2 i8 u8 i16 u16 i32 u32 i64 u64)",
                                       name));
     return type;
 }
@@ -55,12 +55,12 @@ static int array_create(lua_State *L) {
 static void set_from(lua_State *L, Array *a, int64_t index, int value) {
     int whole;
     lua_Integer k = lua_tointegerx(L, value, &whole);
-    if (whole && a->type != ARRAY_F32 && a->type != ARRAY_F64) array_set_int(a, index, k);
+    if (whole && !array_type_is_float(a->type)) array_set_int(a, index, k);
     else array_set(a, index, luaL_checknumber(L, value));
 }
 
 static void push_element(lua_State *L, const Array *a, int64_t index) {
-    if (a->type == ARRAY_F32 || a->type == ARRAY_F64) lua_pushnumber(L, array_get(a, index));
+    if (array_type_is_float(a->type)) lua_pushnumber(L, array_get(a, index));
     else lua_pushinteger(L, array_get_int(a, index));
 }
 
@@ -412,9 +412,9 @@ void bind_array(lua_State *L) {
                                     {"__close", array_close},       {NULL, NULL}};
     static const BindRow rows[] = {
         {"new", array_create, "gi.array(dtype, n, …) -> array",
-         "A zeroed array of \"f32\" \"f64\" \"i8\" \"u8\" \"i16\" \"u16\" \"i32\" \"u32\" \"i64\" "
-         "or "
-         "\"u64\"; a[i] reads and writes from 1 in memory order, #a is the number of elements."},
+         "A zeroed array of \"f32\" \"f64\" \"f16\" \"bf16\" \"e4m3\" \"e5m2\" \"i8\" \"u8\" "
+         "\"i16\" \"u16\" \"i32\" \"u32\" \"i64\" or \"u64\"; a[i] reads and writes from 1 in "
+         "memory order, #a is the number of elements."},
         {"from", array_from, "gi.array.from(list [, dtype]) -> array",
          "An array (f32 unless said) with the numbers of a list, nested for more dimensions."},
         {"frombytes", array_frombytes, "gi.array.frombytes(string, dtype [, n, …]) -> array",

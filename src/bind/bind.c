@@ -183,7 +183,7 @@ size_t bind_scalar(lua_State *L, int index, unsigned char bytes[8], ArrayType *t
     lua_geti(L, index, 2);
     double x = 0;
     lua_Integer k = 0;
-    if (t == ARRAY_F32 || t == ARRAY_F64) {
+    if (array_type_is_float(t)) {
         int number;
         x = lua_tonumberx(L, -1, &number);
         if (!number) luaL_error(L, "%s: %s wants a number", what, array_type_name(t));
@@ -197,6 +197,7 @@ size_t bind_scalar(lua_State *L, int index, unsigned char bytes[8], ArrayType *t
     size_t size = array_type_size(t);
     if (t == ARRAY_F32) memcpy(bytes, &f, size);
     else if (t == ARRAY_F64) memcpy(bytes, &x, size);
+    else if (array_type_is_small(t)) memcpy(bytes, &(uint32_t){array_small_bits(t, x)}, size);
     else memcpy(bytes, &k, size); /* little endian: the low bytes */
     if (type) *type = t;
     return size;

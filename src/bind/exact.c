@@ -39,6 +39,7 @@ static int exact_close(lua_State *L) {
 static EmuExactType type_of(const Array *a) {
     return a->type == ARRAY_F32   ? EMU_EXACT_F32
            : a->type == ARRAY_F64 ? EMU_EXACT_F64
+           : array_type_is_small(a->type) ? EMU_EXACT_HALVES
                                   : EMU_EXACT_WORDS;
 }
 

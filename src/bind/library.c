@@ -48,6 +48,10 @@ static ffi_type *ffi_of(ArrayType t) {
     case ARRAY_U64: return &ffi_type_uint64;
     case ARRAY_F32: return &ffi_type_float;
     case ARRAY_F64: return &ffi_type_double;
+    case ARRAY_F16:
+    case ARRAY_BF16: return &ffi_type_uint16; /* bits */
+    case ARRAY_E4M3:
+    case ARRAY_E5M2: return &ffi_type_uint8;
     }
     return &ffi_type_void;
 }
@@ -80,6 +84,8 @@ static void push_value(lua_State *L, ArrayType t, const unsigned char *bytes) {
     memcpy(&k, bytes, sizeof k); /* libffi widens small integers to a register */
     if (t == ARRAY_F32) lua_pushnumber(L, (double)f);
     else if (t == ARRAY_F64) lua_pushnumber(L, d);
+    else if (array_type_is_small(t))
+        lua_pushnumber(L, array_small_value(t, (uint32_t)k & (t < ARRAY_E4M3 ? 0xffff : 0xff)));
     else if (t == ARRAY_I32) lua_pushinteger(L, (int32_t)k);
     else if (t == ARRAY_U32) lua_pushinteger(L, (uint32_t)k);
     else if (t == ARRAY_I16) lua_pushinteger(L, (int16_t)k);

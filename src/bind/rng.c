@@ -45,7 +45,7 @@ static int rng_fill(lua_State *L) {
     gi_rng *r = bind_check_rng(L, 1);
     Array *a = bind_check_array(L, 2);
     lua_Number low = luaL_checknumber(L, 3), high = luaL_checknumber(L, 4);
-    bool whole = a->type != ARRAY_F32 && a->type != ARRAY_F64;
+    bool whole = !array_type_is_float(a->type);
     luaL_argcheck(L, low <= high && high - low < 0x1p53, 4, "the interval is empty or too wide");
     for (int64_t i = 0; i < a->count; i++) {
         if (whole) {

@@ -297,6 +297,11 @@ const CudaComparer *cuda_comparer(CudaDevice *d, ArrayType type, gi_err *err) {
     static const char *const names[] = {
         "signed char", "unsigned char",      "short", "unsigned short", "int", "unsigned",
         "long long",   "unsigned long long", "float", "double"};
+    if (array_type_is_small(type)) {
+        gi_fail(err, "usage", "answers of type %s are compared on the virtual GPU alone: have the "
+                              "kernel store f32", array_type_name(type));
+        return NULL;
+    }
     CudaComparer *c = &d->helpers.comparers[type];
     if (c->total != NULL) return c;
     bool ok = load(d, cuda_helpers_compare, names[type], &c->module, err) &&

@@ -134,7 +134,8 @@ typedef enum SyncKind {
     SYNC_VOTE,
     SYNC_MATCH,
     SYNC_REDUX,
-    SYNC_ELECT
+    SYNC_ELECT,
+    SYNC_MATRIX /* matrix.h */
 } SyncKind;
 
 enum { SHFL_UP, SHFL_DOWN, SHFL_BFLY, SHFL_IDX };
@@ -153,6 +154,7 @@ typedef struct SyncForm {
     uint32_t value;      /* row of what a lane brings */
     uint32_t b, c;       /* shuffles: rows of lane and clamp */
     uint32_t d, p;       /* rows of results: value, predicate */
+    uint32_t matrix;     /* of Code.matrix */
 } SyncForm;
 
 /* Rows filled before a function runs: immediates once, special registers as they change. */
@@ -231,6 +233,8 @@ struct Code {
     int n_call, cap_call;
     SyncForm *sync;
     int n_sync, cap_sync;
+    struct MatrixForm *matrix; /* exec/matrix.h */
+    int n_matrix, cap_matrix;
     int *jump; /* brx.idx tables, one after the other: Ins indices */
     int n_jump, cap_jump;
     SlowFn *slow;
@@ -395,6 +399,7 @@ typedef struct Frame {
 typedef enum WarpState { WARP_READY, WARP_WAITING, WARP_DONE } WarpState;
 
 typedef struct Copies Copies; /* async.c */
+typedef struct Groups Groups; /* matrix_group.c */
 
 /* What a warp computes in. A warp that ends hands it to the next one that begins, so that warps
 ** which never wait for each other all run in the same memory, and that stays in the L1 cache. */
@@ -406,6 +411,7 @@ typedef struct WarpStore {
     uint8_t *local; /* word w of lane l at w * 128 + l * 4 */
     size_t local_cap;
     Copies *copies; /* NULL: none was ever asked for */
+    Groups *groups; /* the same */
     struct Word *exact_local; /* of local memory: word w of lane l at w * 32 + l */
     size_t exact_local_cap;
 } WarpStore;

@@ -35,11 +35,11 @@ typedef struct EmuModel {
     /* throughput: warp instructions an SM finishes per clock */
     double rate_fp32, rate_fp64, rate_fp16, rate_int, rate_mul, rate_special, rate_convert,
         rate_branch, rate_shared, rate_global, rate_texture, rate_constant, rate_shuffle,
-        rate_atomic;
+        rate_atomic, rate_tensor;
     /* latency in clocks until a dependent instruction can issue */
     double latency_alu, latency_mul, latency_fp64, latency_special, latency_shared, latency_l1,
         latency_l2, latency_dram, latency_texture, latency_constant, latency_atomic,
-        latency_barrier;
+        latency_barrier, latency_tensor;
     /* memory: bytes per clock of the whole GPU, bytes */
     double l2_bytes_per_clock, dram_bytes_per_clock, l2_bytes, l1_bytes_per_sm, sector_bytes;
     double launch_ticks, block_ticks;   /* fixed cost of a launch; of starting a block on an SM */
@@ -48,6 +48,8 @@ typedef struct EmuModel {
     double power_idle_w, energy_instruction_pj, energy_wavefront_pj, energy_l2_pj_byte,
         energy_dram_pj_byte;
     double approximation; /* EmuApproximation; optional, no other model lists it */
+    double matrix_capability; /* optional: matrix instructions sum as a GPU of this compute
+                                 capability (75, 80, 89, 90, 100); 0: 90 */
 } EmuModel;
 
 /* What ex2, sin, div.approx … give: the true value, rounded; else what is off by all that the ISA

@@ -192,7 +192,9 @@ static void note_address(PtxAccess *out, const Sources *s, const PtxInstr *in,
 static void note_access(PtxAccess *out, const Sources *s, const PtxInstr *in) {
     static const char harmless[] =
         "prefetch prefetchu createpolicy applypriority fence ldmatrix stmatrix mbarrier";
-    bool is_load = ptx_is(in, "ld ldu"), is_store = ptx_is(in, "st red");
+    bool is_matrix = ptx_is(in, "wmma");
+    bool is_load = ptx_is(in, "ld ldu") || (is_matrix && ptx_has_mod(in, "load"));
+    bool is_store = ptx_is(in, "st red") || (is_matrix && ptx_has_mod(in, "store"));
     bool is_copy = ptx_is(in, "cp") && !ptx_has_mod(in, "bulk");
     if (ptx_is(in, "call tex tld4 suld sust sured")) out->is_unknown = true;
     for (int a = 0; a < in->n_args; a++) {

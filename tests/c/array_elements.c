@@ -10,16 +10,50 @@ static Array *line(ArrayType type, int64_t n) {
 
 static void test_types(void) {
     static const char *names[] = {"i8",  "u8",  "i16", "u16", "i32",
-                                  "u32", "i64", "u64", "f32", "f64"};
-    static const size_t sizes[] = {1, 1, 2, 2, 4, 4, 8, 8, 4, 8};
-    for (int i = 0; i < 10; i++) {
+                                  "u32", "i64", "u64", "f32", "f64",
+                                  "f16", "bf16", "e4m3", "e5m2"};
+    static const size_t sizes[] = {1, 1, 2, 2, 4, 4, 8, 8, 4, 8, 2, 2, 1, 1};
+    for (int i = 0; i < 14; i++) {
         ArrayType t = ARRAY_I8;
         ok(array_type_parse(names[i], &t) && strcmp(array_type_name(t), names[i]) == 0 &&
                array_type_size(t) == sizes[i],
            "type %s has %zu bytes", names[i], sizes[i]);
     }
     ArrayType t = ARRAY_F64;
-    ok(!array_type_parse("f16", &t) && t == ARRAY_F64, "an unknown name leaves the type alone");
+    ok(!array_type_parse("f24", &t) && t == ARRAY_F64, "an unknown name leaves the type alone");
+}
+
+/* Every number of a small format, and the nearest one to numbers between two. */
+static void test_small(void) {
+    static const struct {
+        ArrayType type;
+        double one, largest, least, beyond;
+        uint32_t one_bits, largest_bits;
+    } rows[] = {{ARRAY_F16, 1, 65504, 0x1p-24, HUGE_VAL, 0x3c00, 0x7bff},
+                {ARRAY_BF16, 1, 0x1.fep127, 0x1p-133, HUGE_VAL, 0x3f80, 0x7f7f},
+                {ARRAY_E4M3, 1, 448, 0x1p-9, 448, 0x38, 0x7e},
+                {ARRAY_E5M2, 1, 57344, 0x1p-16, 57344, 0x3c, 0x7b}};
+    for (int i = 0; i < 4; i++) {
+        const ArrayType t = rows[i].type;
+        int back = 0, between = 0;
+        for (uint32_t bits = 0; bits <= rows[i].largest_bits; bits++) {
+            const double x = array_small_value(t, bits), next = array_small_value(t, bits + 1);
+            back += array_small_bits(t, x) != bits || array_small_value(t, bits) < 0;
+            if (bits == rows[i].largest_bits) continue;
+            between += array_small_bits(t, (x + next) / 2) != bits + bits % 2;
+            between += array_small_bits(t, x + (next - x) * 0.499) != bits;
+        }
+        ok(back == 0, "every number of %s goes to bits and back", array_type_name(t));
+        is_int(between, 0, "what lies between goes to the nearest, ties to even");
+        Array *a = line(t, 4);
+        array_set(a, 0, 1), array_set(a, 1, -1e300), array_set(a, 2, (double)NAN);
+        array_set(a, 3, rows[i].least * 0.75);
+        ok(array_get(a, 0) == rows[i].one && array_small_bits(t, 1) == rows[i].one_bits, "one");
+        ok(array_get(a, 1) == -rows[i].beyond, "what is too large");
+        ok(isnan(array_get(a, 2)) && array_get(a, 3) == rows[i].least, "NaN, and the least");
+        ok(array_small_value(t, rows[i].largest_bits) == rows[i].largest, "the largest");
+        array_unref(a);
+    }
 }
 
 static void test_shapes(void) {
@@ -160,6 +194,7 @@ static void test_fields(void) {
 
 int main(void) {
     test_types();
+    test_small();
     test_shapes();
     test_refusals();
     test_stores();

@@ -91,6 +91,14 @@ static void test_shares(void) {
         {"rcp.rn.f32 %f1, %f1;", "rate_fp32", "rate_special", 4, 1},
         {"ex2.approx.f32 %f1, %f1;", "rate_special", "rate_fp32", 1, 2},
         {"vabsdiff2.u32.u32.u32.add %r5, %r5, %r2, %r3;", "rate_int", "rate_mul", 9, 2},
+        {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1, %f2, %f3, %f4}, "
+         "{%r2, %r2, %r2, %r2}, {%r2, %r2}, {%f1, %f2, %f3, %f4};",
+         "rate_tensor", "rate_fp16", 2, 0},
+        {"mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%r5, %r8, %r9, %r10}, "
+         "{%r2, %r2, %r2, %r2}, {%r2, %r2}, {%r5, %r8, %r9, %r10};",
+         "rate_tensor", "rate_int", 2, 0},
+        {"ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r5}, [%r6];", "rate_shared", "rate_global", 1,
+         0},
         {"vabsdiff2.s32.s32.s32.add %r5, %r5, %r2, %r3;", "rate_int", "rate_mul", 13, 5},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -626,9 +626,8 @@ static void test_refusals(void) {
     refuse("an unknown instruction", LOC "frobnicate.rn.f32 %f1, %f2;" HERE,
            (const char *[3]){"frobnicate.rn.f32"});
     refuse("a tensor instruction",
-           LOC "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%l1, %l2}, {%l3}, {%l4}, {%l1, "
-               "%l2};" HERE,
-           (const char *[3]){"tensor cores are not supported: mma.sync"});
+           LOC "tcgen05.wait::ld.sync.aligned;" HERE,
+           (const char *[3]){"tensor memory of sm_100 is not supported: tcgen05.wait"});
     refuse("an unknown modifier", LOC "add.rq.f32 %f1, %f2, %f3;" HERE,
            (const char *[3]){"add.rq.f32"});
     refuse("a barrier in memory", LOC "mbarrier.init.shared.b64 [%l1], 32;" HERE,

@@ -15,7 +15,7 @@ static inline EmuModel emu_model_round(void) {
         .rate_fp32 = 4, .rate_fp64 = 2, .rate_fp16 = 4, .rate_int = 2, .rate_mul = 2,
         .rate_special = 0.5, .rate_convert = 0.5, .rate_branch = 1, .rate_shared = 1,
         .rate_global = 1, .rate_texture = 1, .rate_constant = 1, .rate_shuffle = 1,
-        .rate_atomic = 0.25,
+        .rate_atomic = 0.25, .rate_tensor = 1, .latency_tensor = 30,
         .latency_alu = 4, .latency_mul = 5, .latency_fp64 = 8, .latency_special = 20,
         .latency_shared = 30, .latency_l1 = 40, .latency_l2 = 200, .latency_dram = 500,
         .latency_texture = 80, .latency_constant = 20, .latency_atomic = 200, .latency_barrier = 20,

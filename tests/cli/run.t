@@ -24,8 +24,9 @@ sanitizer_first
 build() { # build NAME [FLAG…]: NAME.cu
   local name=$1 source=$TOP/tests/programs/$1.cu std=c++14
   shift
-  ! grep -q cooperative_groups "$source" || std=c++17
-  env -u LD_PRELOAD nvcc -std=$std -cudart shared -gencode arch=compute_90,code=compute_90 -lineinfo "$@" \
+  ! grep -q "cooperative_groups\|mma.h" "$source" || std=c++17
+  env -u LD_PRELOAD nvcc -std=$std -cudart shared -lineinfo "$@" \
+    -gencode arch="${building_for:-compute_90}",code="${building_for:-compute_90}" \
     -o "$name" "$source" >"$name.log" 2>&1
   ok $? "$name.cu builds" "$(cat "$name.log")"
 }
@@ -47,6 +48,16 @@ like "for programs, too" '"name": "void saxpy<float>\(float, float const\*, floa
   "$(cat table.json)"
 runs "without a table" 0 --quiet -- ./saxpy
 is "nothing is said" "" "$(cat err)"
+
+build matrix
+runs "tensor cores: wmma, ldmatrix, mma.sync" 0 --quiet -- ./matrix
+is "every product is right" 14 "$(grep -c ': right$' out)"
+
+building_for=compute_90a build wgmma
+runs "products of a warpgroup" 0 --quiet -- ./wgmma
+is "are right in each swizzle and order" 24 "$(grep -c ': right$' out)"
+runs "one whose sums are used too early" 1 --quiet -- ./wgmma early
+like "is told, with its line" "a register of D is read before wgmma.wait_group .*wgmma.cu line [0-9]+" "$(cat err)"
 
 build faults
 wrong() { # wrong WHAT MESSAGE WAIT [OPTION…]: said as the message, and what waiting returns

@@ -162,6 +162,10 @@ tap.case("what is not known", function()
     #include <cuda_fp16.h>
     //
     y[i] = __half2float(__float2half(x[i]));]], "16 bits")
+  c = refused("a matrix instruction", "y[i] = x[i];", [[unsigned a = 0, b = 0, c = n[i];
+    asm("mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%0,%1}, {%2}, {%2}, {%3,%3};"
+        : "=r"(a), "=r"(b) : "r"(a), "r"(c)); y[i] = x[i] + a;]], "a matrix instruction")
+  tap.ok(c.line > 0, "with its line")
   refused("what a sum was", "y[i] = x[i];", "y[i] = x[i] + atomicAdd(&d[0], 1.0);", "a sum was")
   refused("a video instruction", "y[i] = x[i];", [[
     int v;

@@ -66,7 +66,8 @@ local WRONG = {
     ": argument 1 has no name" },
   { "two of a name", function(t) t.args[1].name = "y" end, ": two arguments are called 'y'" },
   { "a type", function(t) t.args[1].type = "f31" end, ": argument 1 (n): 'f31' is no element type "
-    .. "(f32 f64 i8 u8 i16 u16 i32 u32 i64 u64, or struct); did you mean 'f32'?" },
+    .. "(f32 f64 f16 bf16 e4m3 e5m2 "
+    .. "i8 u8 i16 u16 i32 u32 i64 u64, or struct); did you mean 'f32'?" },
   { "neither value nor count", function(t) t.args[1].value = nil end,
     ": argument 1 (n) needs either "
     .. "a `value` (a number that the kernel takes) or a `count` (elements of an array)" },
@@ -88,12 +89,14 @@ local WRONG = {
   { "a struct's field", function(t) t.args[2].fields[1] = { "dt", "f32" } end,
     ': argument 2 (p): field 1 is { name, type, value }, such as { "dt", "f32", 0.1 }' },
   { "a struct's field's type", function(t) t.args[2].fields[1][2] = "float" end,
-    ": argument 2 (p): field 1 (dt): 'float' is no element type (f32 f64 i8 u8 i16 u16 i32 u32 i64 "
+    ": argument 2 (p): field 1 (dt): 'float' is no element type (f32 f64 f16 bf16 e4m3 e5m2 "
+    .. "i8 u8 i16 u16 i32 u32 i64 "
     .. "u64)" },
   { "a constant's field", function(t) t.constants.c.cuont = 1 end,
     ": constants.c: unknown field 'cuont'; did you mean 'count'?" },
   { "a constant's type", function(t) t.constants.c.type = "u31" end, ": constants.c: 'u31' is no "
-    .. "element type (f32 f64 i8 u8 i16 u16 i32 u32 i64 u64); did you mean 'u32'?" },
+    .. "element type (f32 f64 f16 bf16 e4m3 e5m2 "
+    .. "i8 u8 i16 u16 i32 u32 i64 u64); did you mean 'u32'?" },
   { "a constant without count", function(t) t.constants.c.count = nil end,
     ": constants.c needs a `count`, 1 for a single number" },
   { "a tolerance's field", function(t) t.tolerance = { max_eror = 1 } end,

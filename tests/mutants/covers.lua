@@ -73,6 +73,9 @@ return {
     .. "build/tests/emu_faults build/tests/emu_core_memory build/tests/emu_core_names "
     .. "build/tests/emu_instructions_memory build/tests/emu_forms" },
   { file = "src/emu/decode/library%.c", tests = "build/tests/emu_beyond build/tests/emu_format" },
+  { file = "src/emu/.*/matrix.*%.[ch]", tests = "build/tests/emu_matrix "
+    .. "build/tests/emu_matrix_faults build/tests/emu_matrix_group build/tests/emu_core_cost" },
+  { file = "src/array/small%.c", tests = "build/tests/array_elements" },
   { file = "src/emu/exec/nested%.c", tests = "build/tests/emu_beyond build/tests/emu_whole" },
   { file = "src/emu/exec/surface%.c", tests = "build/tests/emu_beyond build/tests/emu_surface" },
   { file = "src/runtime/used%.c", tests = "build/tests/runtime_used" },

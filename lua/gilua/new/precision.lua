@@ -28,8 +28,10 @@ local GUESS = 1e-5 -- of an answer, where nothing is known
 local COARSE = 0.01 -- of a usual answer: who allows more cannot tell wrong from right
 local ULP = tablechange.ULP
 -- The least share: rounding happens to cancel. An ulp of the inputs tells less of a long sum.
-local LEAST = { f32 = 2.0 ^ -22, f64 = 2.0 ^ -40 }
-local LEAST_MOVED = { f32 = 2.0 ^ -20, f64 = 2.0 ^ -40 }
+local LEAST = { f32 = 2.0 ^ -22, f64 = 2.0 ^ -40, f16 = 2.0 ^ -9, bf16 = 2.0 ^ -6, e4m3 = 2.0 ^ -2,
+  e5m2 = 2.0 ^ -1 }
+local LEAST_MOVED = { f32 = 2.0 ^ -20, f64 = 2.0 ^ -40, f16 = 2.0 ^ -7, bf16 = 2.0 ^ -4, e4m3 = 1,
+  e5m2 = 1 }
 
 --------------------------------------------------------------------------------------------------
 -- In double precision

@@ -9,7 +9,7 @@ local M = {}
 ---@param array userdata
 ---@return boolean
 function M.is_whole(array)
-  return not array:dtype():find "^f"
+  return array:dtype():find "^[iu]" ~= nil
 end
 
 --- Every element by a function of the generator, the element's number from 1, and how many.

@@ -34,7 +34,9 @@ local NEEDED = { "recordings", "source", "kernels" }
 local ANSWER = { name = "string", kernel = "string", at = "number", variable = "string",
   type = "string", max_error = "number", rel_error = "number" }
 local TYPES = {}
-for name in ("i8 u8 i16 u16 i32 u32 i64 u64 f32 f64"):gmatch "%S+" do TYPES[name] = true end
+for name in ("i8 u8 i16 u16 i32 u32 i64 u64 f32 f64 f16 bf16 e4m3 e5m2"):gmatch "%S+" do
+  TYPES[name] = true
+end
 local EXACT = "u8" -- what nothing is said of is compared byte by byte
 
 --- Is this table one of these?

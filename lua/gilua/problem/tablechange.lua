@@ -8,7 +8,9 @@ local tablecase = require "gilua.problem.tablecase"
 
 local M = {}
 
-local ULP = { f32 = 2.0 ^ -24, f64 = 2.0 ^ -53 } -- a little more moves any number by one ulp
+-- A little more than this share moves any number by one ulp.
+local ULP = { f32 = 2.0 ^ -24, f64 = 2.0 ^ -53, f16 = 2.0 ^ -11, bf16 = 2.0 ^ -8, e4m3 = 2.0 ^ -4,
+  e5m2 = 2.0 ^ -3 }
 M.ULP = ULP
 
 -- Replaces the arrays of a case by what f makes of them; nil: it stays.

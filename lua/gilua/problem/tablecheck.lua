@@ -29,8 +29,8 @@ local GRAMMAR = { open_loops = true, initialisers = true, skip_idle = true,
   launch_bounds_threads = true, math = true }
 local ROLES = { ["in"] = true, out = true, inout = true, scratch = true }
 local TYPES = { i8 = true, u8 = true, i16 = true, u16 = true, i32 = true, u32 = true, f32 = true,
-  i64 = true, u64 = true, f64 = true }
-local SCALAR_TYPES = "f32 f64 i8 u8 i16 u16 i32 u32 i64 u64"
+  i64 = true, u64 = true, f64 = true, f16 = true, bf16 = true, e4m3 = true, e5m2 = true }
+local SCALAR_TYPES = "f32 f64 f16 bf16 e4m3 e5m2 i8 u8 i16 u16 i32 u32 i64 u64"
 local BITS = { half = true, bfloat16 = true }
 local FILLS = { uniform = true, normal = true, mixed = true, zero = true, index = true,
   permutation = true, rising = true, falling = true, half = true, bfloat16 = true,

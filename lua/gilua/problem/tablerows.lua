@@ -8,7 +8,7 @@
 local M = {}
 
 local BYTES = { i8 = 1, u8 = 1, i16 = 2, u16 = 2, i32 = 4, u32 = 4, f32 = 4, i64 = 8, u64 = 8,
-  f64 = 8 }
+  f64 = 8, f16 = 2, bf16 = 2, e4m3 = 1, e5m2 = 1 }
 
 --- Bytes of an element of a type.
 M.BYTES = BYTES

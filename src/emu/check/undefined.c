@@ -14,6 +14,7 @@
 #include "emu/exec/atoms.h"
 #include "emu/decode/bounds.h"
 #include "emu/exec/lanes.h"
+#include "emu/exec/matrix_group.h"
 #include "emu/decode/library.h"
 #include "emu/decode/ops.h"
 
@@ -658,6 +659,14 @@ static int step_memory(Machine *m, Warp *w, const Ins *in, const Frame *f) {
 static void use_sync(Machine *m, Warp *w, const Ins *in, const Frame *f) {
     const SyncForm *s = &f->code->sync[in->imm];
     if (s->has_mask) use(m, w, in, f, s->mask, "decides which lanes take part");
+    if (s->kind == SYNC_MATRIX) {
+        use(m, w, in, f, s->value, "decides an address");
+        const MatrixForm *form = &f->code->matrix[s->matrix];
+        use(m, w, in, f, form->stride, "decides an address");
+        for (int k = 0; k < 2 && form->group; k++)
+            use(m, w, in, f, form->group->descriptor[k], "decides an address");
+        if (form->group) use(m, w, in, f, form->group->scale, "decides what is added to");
+    }
     if (s->kind != SYNC_SHFL) return;
     use(m, w, in, f, s->b, "decides from which lane a shuffle reads");
     use(m, w, in, f, s->c, "decides from which lane a shuffle reads");

@@ -23,6 +23,7 @@ typedef enum Wait {
     WAIT_CONSTANT,
     WAIT_ATOMIC,
     WAIT_BARRIER,
+    WAIT_TENSOR,
     WAITS
 } Wait;
 
@@ -85,6 +86,7 @@ static const ClassCost class_cost[COST_CLASSES] = {
     [COST_ATOMIC] = {1, PIPE_ATOMIC, 1, PIPE_ISSUE, 0, WAIT_ATOMIC, 1},
     [COST_ATOMIC_SHARED] = {2, PIPE_SHARED, 2, PIPE_ISSUE, 0, WAIT_SHARED, 2},
     [COST_TEX] = {1, PIPE_TEXTURE, 1, PIPE_ISSUE, 0, WAIT_TEXTURE, 1},
+    [COST_MATRIX] = {1, PIPE_TENSOR, 0, PIPE_ISSUE, 0, WAIT_TENSOR, 1},
     [COST_PRINT] = {100, PIPE_GLOBAL, 20, PIPE_INT, 80, WAIT_ATOMIC, 2},
 };
 
@@ -100,6 +102,7 @@ static double wait_clocks(const EmuModel *m, Wait w) {
     case WAIT_CONSTANT: return m->latency_constant;
     case WAIT_ATOMIC: return m->latency_atomic;
     case WAIT_BARRIER: return m->latency_barrier;
+    case WAIT_TENSOR: return m->latency_tensor;
     default: return 0;
     }
 }
@@ -688,7 +691,8 @@ static void pipe_rates(const EmuModel *m, double rate[PIPES]) {
                                   [PIPE_TEXTURE] = m->rate_texture,
                                   [PIPE_CONSTANT] = m->rate_constant,
                                   [PIPE_SHUFFLE] = m->rate_shuffle,
-                                  [PIPE_ATOMIC] = m->rate_atomic};
+                                  [PIPE_ATOMIC] = m->rate_atomic,
+                                  [PIPE_TENSOR] = m->rate_tensor};
     for (int k = 0; k < PIPES; k++) rate[k] = values[k] > 0 ? values[k] : 1;
 }
 

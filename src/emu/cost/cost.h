@@ -79,6 +79,7 @@ typedef enum CostPipe {
     PIPE_CONSTANT,
     PIPE_SHUFFLE,
     PIPE_ATOMIC,
+    PIPE_TENSOR,
     PIPES
 } CostPipe;
 
@@ -129,6 +130,7 @@ typedef enum CostClass {
     COST_ATOMIC,
     COST_ATOMIC_SHARED,
     COST_TEX,
+    COST_MATRIX,
     COST_PRINT,
     COST_CLASSES
 } CostClass;

@@ -10,10 +10,11 @@
     F(local_per_thread) F(max_grid_x) F(max_grid_y) F(max_grid_z) F(memory_bytes)                \
     F(rate_fp32) F(rate_fp64) F(rate_fp16) F(rate_int) F(rate_mul) F(rate_special)               \
     F(rate_convert) F(rate_branch) F(rate_shared) F(rate_global) F(rate_texture)                 \
-    F(rate_constant)                                                                             \
-    F(rate_shuffle) F(rate_atomic) F(latency_alu) F(latency_mul) F(latency_fp64)                 \
+    F(rate_constant) F(rate_shuffle) F(rate_atomic) F(rate_tensor)                               \
+    F(latency_alu) F(latency_mul) F(latency_fp64)                                                \
     F(latency_special) F(latency_shared) F(latency_l1) F(latency_l2) F(latency_dram)             \
-    F(latency_texture) F(latency_constant) F(latency_atomic) F(latency_barrier)                  \
+    F(latency_texture) F(latency_constant) F(latency_atomic) F(latency_barrier)             \
+    F(latency_tensor)                                                                            \
     F(l2_bytes_per_clock) F(dram_bytes_per_clock) F(l2_bytes) F(l1_bytes_per_sm)                 \
     F(sector_bytes) F(launch_ticks) F(block_ticks) F(memory_parallelism)                        \
     F(power_idle_w) F(energy_instruction_pj) F(energy_wavefront_pj) F(energy_l2_pj_byte)         \
@@ -35,6 +36,7 @@ static const double *field_at(const EmuModel *model, const char *field) {
     for (size_t i = 0; field_names[i]; i++)
         if (strcmp(field_names[i], field) == 0)
             return (const double *)(const void *)((const char *)model + field_offsets[i]);
+    if (strcmp(field, "matrix_capability") == 0) return &model->matrix_capability;
     return strcmp(field, "approximation") == 0 ? &model->approximation : NULL;
 }
 

@@ -32,6 +32,7 @@ typedef enum Bound {
     BOUND_ANY,    /* the address says which: generic_shared, generic_local, resolve_generic */
     BOUND_ATOMIC, /* atom_place of rows_atomic.h, mem_atomic */
     BOUND_COPY,   /* mem_read where it begins, mem_may_write and mem_write: async.c */
+    BOUND_TILE,   /* mem_read, mem_write of each row or number: matrix_move.c */
     BOUND_HINT,   /* nothing is read or written */
     BOUND_TEXEL,    /* tex_misuse, then tex_sample of any coordinates; plan_fetch */
     BOUND_SURFACE,  /* surface_misuse, then place: surface.c */
@@ -63,6 +64,10 @@ typedef enum Bound {
     USE(COPY_TO, NO, NO, NO, BY(COPY, COPY, NONE), NO, NO, NO, NO, NO)                             \
     USE(FILL, BY(NONE, SHARED, NONE), NO, NO, BY(SHARED, SHARED, NONE), NO, NO, NO, NO, NO)        \
     USE(DISCARD, BY(GLOBAL, GLOBAL, NONE), BY(GLOBAL, GLOBAL, NONE), NO, NO, NO, NO, NO, NO, NO)   \
+    USE(MATRIX_LOAD, BY(NONE, TILE, NONE), BY(TILE, TILE, NONE), NO, BY(TILE, TILE, NONE), NO, NO, \
+        NO, NO, NO)                                                                                \
+    USE(MATRIX_STORE, BY(NONE, TILE, NONE), BY(TILE, TILE, NONE), NO, BY(TILE, TILE, NONE), NO,    \
+        NO, NO, NO, NO)                                                                            \
     USE(PREFETCH, BY(HINT, HINT, NONE), BY(HINT, HINT, NONE), BY(HINT, HINT, NONE), NO,            \
         BY(HINT, HINT, HINT), BY(HINT, HINT, NONE), NO, NO, NO)
 

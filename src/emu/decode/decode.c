@@ -8,6 +8,7 @@
 #include "emu/decode/decode.h"
 
 #include "emu/cost/repeats.h"
+#include "emu/exec/matrix.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,7 +47,9 @@ static const struct {
     const char *opcodes, *mods, *reason;
 } missing[] = {
     {"tcgen05", NULL, "tensor memory (tcgen05) is not supported"},
-    {"wmma mma wgmma ldmatrix stmatrix movmatrix", NULL, "tensor cores are not supported"},
+    {"mma wgmma", "sp sp::ordered_metadata", "products of sparse matrices are not supported"},
+    {"wmma mma wgmma ldmatrix stmatrix movmatrix", NULL,
+     "there is no matrix instruction of this shape, these types and these modifiers"},
     {"mbarrier", NULL, "mbarriers and bulk copies are not supported"},
     {"cp", "bulk mbarrier", "mbarriers and bulk copies are not supported"},
     {"mapa getctarank", NULL, "thread-block clusters are not supported"},
@@ -358,7 +361,8 @@ bool symbol_row(Decoder *d, const PtxOperand *op, int64_t offset, uint32_t *out,
 /* The first row that fits counts: those with `*` come behind. */
 static const Form *const form_tables[] = {forms_compound, forms_hints,   forms_control, forms_int,
                                           forms_float,    forms_convert, forms_memory,  forms_warp,
-                                          forms_texture,  forms_video,   NULL};
+                                          forms_texture,  forms_video,   forms_matrix,  forms_group,
+                                          NULL};
 
 typedef struct Captured {
     bool ftz, sat;
@@ -499,6 +503,7 @@ static bool decode_one(Decoder *d) {
     if (!operands_agree(d)) return false;
     d->form = f;
     d->cost[d->index] = f->cost;
+    group_touches(d);
     bool done = f->custom ? f->custom(d) : emit_form(d, f, &got);
     if (writes) forget_base(d, &d->in->args[0]);
     return done;
@@ -727,6 +732,7 @@ bool decode_function(EmuModule *mod, int index, int first_block, uint32_t shared
     for (int i = 0; i < f->n_code && !d.has_cas; i++)
         d.has_cas = ptx_is(&f->code[i], "atom") && ptx_has_mod(&f->code[i], "cas");
     find_registers(&d);
+    group_registers(&d);
     lay_out_registers(&d);
     find_clears(&d);
     bool fine = lay_out_vars(&d, shared_base);
@@ -747,6 +753,7 @@ bool decode_function(EmuModule *mod, int index, int first_block, uint32_t shared
     free(d.readers.tested);
     free(d.cost);
     free(d.is_repeat);
+    free(d.in_group);
     free(d.n_reads);
     free(d.is_local);
     free(d.is_uniform);
@@ -770,6 +777,8 @@ void code_free(Code *c) {
     for (int i = 0; i < c->n_call; i++) free(c->call[i].arg);
     free(c->call);
     free(c->sync);
+    for (int i = 0; i < c->n_matrix; i++) matrix_form_free(&c->matrix[i]);
+    free(c->matrix);
     free(c->jump);
     free(c->slow);
     free(c->formal);

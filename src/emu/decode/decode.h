@@ -57,6 +57,7 @@ typedef struct Decoder {
     uint32_t *alias;      /* per register: the constant row it stands for, or 0 */
     int shared_base;      /* register: base of this block's last load of shared memory; -1: none */
     Readers readers;      /* found when first asked for */
+    bool *in_group;       /* per register: of a wgmma; NULL: there is none */
     bool has_cas;         /* somewhere in it is a compare-and-swap */
     bool is_free;         /* the instruction's results are all such, and it has no guard */
     int *array_of;        /* per register: the array in which its address lies (locals.c) */
@@ -96,7 +97,8 @@ typedef struct Form {
     { NULL, NULL, NULL, 0, NULL, 0, NULL, ROW_NONE }
 
 extern const Form forms_int[], forms_float[], forms_warp[], forms_convert[], forms_memory[],
-    forms_control[], forms_texture[], forms_hints[], forms_video[], forms_compound[];
+    forms_control[], forms_texture[], forms_hints[], forms_video[], forms_compound[],
+    forms_matrix[], forms_group[];
 
 /* Fails with the PTX line, the source line and the instruction. */
 bool decode_fail(Decoder *d, const char *fmt, ...) GI_PRINTF(2, 3);
@@ -175,6 +177,9 @@ bool tex_handle(Decoder *d, HandleUse use, const PtxOperand *handle, TexForm *f)
 bool tex_coordinates(Decoder *d, TexForm *f, const PtxOperand *at);
 void tex_emit(Decoder *d, const TexForm *f);
 bool decode_surface(Decoder *d); /* surface.c */
+/* matrix_group.c: fills in_group; emits checks before an instruction that uses such registers. */
+void group_registers(Decoder *d);
+void group_touches(Decoder *d);
 bool decode_cp(Decoder *d);      /* async.c */
 /* forms_fp8.c: a cvt with a type of 8 bits. */
 bool is_fp8(const Decoder *d);
@@ -191,6 +196,8 @@ bool decode_address(Decoder *d, Use use, const PtxOperand *op, PtxSpace space, i
 /* Does anybody read what is written to this operand? */
 bool decode_is_read(const Decoder *d, const PtxOperand *op);
 bool decode_warp_barrier(Decoder *d); /* forms_warp.c: bar.warp.sync */
+/* The same: what the lanes of a mask do together. */
+bool emit_sync(Decoder *d, SyncForm f);
 /* decode/call.c */
 bool decode_call(Decoder *d);
 bool decode_alloca(Decoder *d);

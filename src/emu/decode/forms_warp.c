@@ -14,7 +14,7 @@ static bool is_number(const Decoder *d, uint32_t row) {
 
 /* The results are written when the last lane has come, and what goes in must still be there then:
 ** neither is in registers that other paths may overwrite (registers.c). */
-static bool emit_sync(Decoder *d, SyncForm f) {
+bool emit_sync(Decoder *d, SyncForm f) {
     Code *code = d->code;
     gi_grow(code->sync, code->n_sync, code->cap_sync);
     f.one_mask = f.has_mask && is_number(d, f.mask);

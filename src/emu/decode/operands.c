@@ -4,7 +4,8 @@
 ** An operand's type is the instruction's last one, but for what the tables below say. A register
 ** of bits (.b32) fits any type of its size, a type of bits takes any register; whole numbers and
 ** floats do not mix. Loads and stores, which may have wider registers, are decode/memory.c's,
-** fetches texture.c's. How wide a register is, source and dest of decode.c look at.
+** fetches texture.c's, matrices matrix.c's. How wide a register is, source and dest of decode.c
+** look at.
 */
 #include "emu/decode/decode.h"
 
@@ -132,6 +133,7 @@ bool operands_agree(Decoder *d) {
     const PtxInstr *in = d->in;
     int n = in->n_args - ptx_has_mod(in, "L2::cache_hint"); /* the policy is decode/memory.c's */
     if (ptx_is(in, "ld ldu st call tex tld4 txq suq createpolicy")) return true;
+    if (ptx_is(in, "mma wmma wgmma ldmatrix stmatrix movmatrix")) return true;
     d->type = last_type(in, 0);
     if (is_parts(in) && !is_bits(d->type))
         return decode_fail(d, "only bits are taken apart and put together");

@@ -51,17 +51,23 @@ static void note_home(const PtxOperand *op, int stretch, bool is_write, int *hom
     for (int i = 0; i < op->n_elems; i++) note_home(&op->elems[i], stretch, inside, home);
 }
 
+/* A product of a warpgroup adds to its result. */
+static bool is_read(const PtxInstr *in, int arg) {
+    return !ptx_is_dest(in, arg) || ptx_is(in, "wgmma");
+}
+
 static void note_homes(const PtxInstr *in, int stretch, int *home) {
     if (in->guard >= 0 && home[in->guard] != stretch) home[in->guard] = -1;
     for (int k = 0; k < in->n_args; k++)
-        if (!ptx_is_dest(in, k)) note_home(&in->args[k], stretch, false, home);
+        if (is_read(in, k)) note_home(&in->args[k], stretch, false, home);
     for (int k = 0; k < in->n_args; k++)
         if (ptx_is_dest(in, k)) note_home(&in->args[k], stretch, in->guard < 0, home);
 }
 
 /* May a lane wait here for others of its warp, while those run? */
 static bool may_wait(const PtxInstr *in) {
-    return ptx_is(in, "shfl vote match redux elect bar barrier call");
+    return ptx_is(in, "shfl vote match redux elect bar barrier call mma wmma wgmma ldmatrix "
+                      "stmatrix movmatrix");
 }
 
 /* A slot is shared by registers whose lines do not overlap. Lanes that wait on earlier lines still
@@ -95,7 +101,7 @@ void find_registers(Decoder *d) {
         const PtxInstr *in = &d->func->code[i];
         bool waits = may_wait(in), begins = i > 0 && d->cfg->block_of[i] != d->cfg->block_of[i - 1];
         for (int k = 0; k < in->n_args; k++)
-            if (!ptx_is_dest(in, k)) note_reads(d, &in->args[k], !is_blind_to_nans(in));
+            if (is_read(in, k)) note_reads(d, &in->args[k], !is_blind_to_nans(in));
         int block = d->cfg->block_of[i];
         if (in->guard >= 0 && where[in->guard] == 0) where[in->guard] = -1; /* a read, too */
         if (in->n_args > 0 && ptx_is_dest(in, 0)) note_write(d, in, &in->args[0], block, where);

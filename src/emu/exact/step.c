@@ -572,6 +572,7 @@ static int step_slow(Machine *m, Warp *w, const Ins *in, const Frame *f) {
 
 static void step_sync(Exact *x, const Warp *w, const Frame *f, const SyncForm *s) {
     if (s->has_mask) exact_address(x, w, f, s->mask);
+    if (s->kind == SYNC_MATRIX) exact_fail(x, "it uses a matrix instruction");
     if (s->kind == SYNC_SHFL) {
         exact_address(x, w, f, s->b);
         exact_address(x, w, f, s->c);

@@ -380,6 +380,7 @@ static bool load_store(Machine *m, Warp *w, const Ins *in, const MemForm *f) {
     case BOUND_NONE:
     case BOUND_ATOMIC:
     case BOUND_COPY:
+    case BOUND_TILE:
     case BOUND_HINT:
     case BOUND_TEXEL:
     case BOUND_SURFACE:

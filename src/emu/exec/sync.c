@@ -7,6 +7,7 @@
 */
 #include "emu/core.h"
 #include "emu/exec/lanes.h"
+#include "emu/exec/matrix.h"
 #include "emu/exec/num.h"
 #include "emu/exec/rows.h"
 #include "emu/check/undefined.h"
@@ -211,14 +212,21 @@ static void take_barrier(Machine *m, Warp *w, const Ins *in, const SyncForm *f, 
     }
 }
 
+/* All lanes together. */
+static void take_matrix(Machine *m, Warp *w, const Ins *in, const SyncForm *f, const Meet *meet) {
+    (void)meet;
+    matrix_run(m, w, in, &w->code->matrix[f->matrix]);
+}
+
 static void take(Machine *m, Warp *w, const Ins *in, const SyncForm *f, const Meet *meet) {
     static void (*const kinds[])(Machine *, Warp *, const Ins *, const SyncForm *, const Meet *) = {
         [SYNC_BARRIER] = take_barrier, [SYNC_SHFL] = take_shfl,   [SYNC_VOTE] = take_vote,
-        [SYNC_MATCH] = take_match,     [SYNC_REDUX] = take_redux, [SYNC_ELECT] = take_elect};
+        [SYNC_MATCH] = take_match,     [SYNC_REDUX] = take_redux, [SYNC_ELECT] = take_elect,
+        [SYNC_MATRIX] = take_matrix};
+    bool is_simple = f->kind != SYNC_SHFL && f->kind != SYNC_BARRIER && f->kind != SYNC_MATRIX;
     kinds[f->kind](m, w, in, f, meet);
-    if (m->follows && f->kind != SYNC_SHFL && f->kind != SYNC_BARRIER)
-        FOR_ACTIVE(w, i) take_all(w, f, meet, i);
-    if (m->launch->exact && f->kind != SYNC_SHFL && f->kind != SYNC_BARRIER)
+    if (m->follows && is_simple) FOR_ACTIVE(w, i) take_all(w, f, meet, i);
+    if (m->launch->exact && is_simple)
         exact_settle(w, &w->s.frame[w->frame], f->d, f->p);
 }
 
@@ -298,7 +306,7 @@ Stop sync_run(Machine *m, Warp *w, const Ins *in) {
     meet.lanes = 0;
     bring(&w->s.frame[w->frame], f, w->active, &meet);
     take(m, w, in, f, &meet);
-    return STOP_NOT;
+    return m->ended ? STOP_FAULT : STOP_NOT;
 }
 
 static const SyncForm *form_of(const Warp *w, const Path *p) {
@@ -335,9 +343,35 @@ static void note_leavers(Machine *m, const Warp *w, const Path *p) {
                p->meets, who);
 }
 
+/* The paths of a matrix instruction have all come: to one place, or it is none that is .aligned. */
+static void meet_matrix(Machine *m, Warp *w, const Path *p, const SyncForm *f) {
+    const Path first = *p;
+    uint32_t lanes = 0;
+    bool is_one = true;
+    for (int i = 0; i < w->n_path; i++) {
+        Path *q = &w->s.path[i];
+        if (!is_party(w, q, f, first.meets)) continue;
+        is_one &= q->pc == first.pc && q->frame == first.frame;
+        lanes |= q->mask;
+        q->wait = PATH_GOES;
+        q->pc++;
+    }
+    warp_look(w, &first);
+    w->active = lanes;
+    const Ins *in = path_ins(w, &first);
+    if (is_one) take_matrix(m, w, in, f, NULL);
+    else
+        fault_raise(m, w, in, __builtin_ctz(lanes), EMU_LAUNCH_ERROR,
+                    "lanes of a warp meet at different places of %s, which is .aligned", f->name);
+}
+
 void sync_meet(Machine *m, Warp *w, const Path *p) {
     const SyncForm f = *form_of(w, p);
     uint32_t meets = p->meets;
+    if (f.kind == SYNC_MATRIX) {
+        meet_matrix(m, w, p, &f);
+        return;
+    }
     Meet meet;
     meet.lanes = 0;
     for (int i = 0; i < w->n_path; i++) {

@@ -20,6 +20,7 @@
 ** path. All lanes get their turn so, and in a kernel whose lanes never wait for each other nothing
 ** changes.
 */
+#include "emu/exec/matrix_group.h"
 #include "emu/core.h"
 #include "emu/decode/ops.h"
 #include "emu/check/undefined.h"
@@ -479,6 +480,7 @@ static void begin_frame(Warp *w, int frame) {
 bool warp_begin(Machine *m, Warp *w, Code *entry) {
     if (m->n_spare > 0) w->s = m->spare[--m->n_spare];
     if (w->s.copies) copies_begin(w->s.copies);
+    groups_begin(w->s.groups);
     w->begun = true;
     w->active = w->exist;
     w->n_path = 0;
@@ -502,6 +504,7 @@ void warp_store_free(WarpStore *s) {
     free(s->path);
     free(s->local);
     copies_free(s->copies);
+    groups_free(s->groups);
     *s = (WarpStore){0};
 }
 

@@ -7,7 +7,7 @@ M.__index = M
 
 -- Why a form is not generated, by pattern; the first that fits counts.
 local REASONS = {
-  { "the virtual GPU has no tensor cores", "^wmma" },
+  { "fragments are compared by matrix_bits.lua", "^wmma" },
   { "the virtual GPU has no asynchronous copies, mbarriers or clusters", "^cp%.async", "^mbarrier",
     "^griddepcontrol" },
   { "the virtual GPU has no surfaces", "^sust" },

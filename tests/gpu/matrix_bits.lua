@@ -1,0 +1,154 @@
+--- How tensor cores sum: mma.sync in every type on a GPU and on the virtual one, bit for bit.
+---
+---   gilua --device cuda tests/gpu/matrix_bits.lua
+---   gilua tests/gpu/matrix_bits.lua --device-b emu      the virtual GPU against itself
+---   gilua tests/gpu/matrix_bits.lua --device-b emu --self-test   another generation: must differ
+---
+--- Each row is an instruction; its fragments are random numbers near each other, far apart, and
+--- numbers whose sums cancel. Exit code 0: no bit differs.
+
+local gi = require "gilua"
+
+local options = gi.cli {
+  doc = "Compares the sums of matrix instructions on two devices.",
+  { name = "device-b", default = "cuda", doc = "the device held against the virtual GPU" },
+  { name = "rounds", default = 8, doc = "launches of 64 warps for each instruction" },
+  { name = "seed", default = 20140712, doc = "seed of all numbers" },
+  { name = "self-test", default = false, doc = "sum as an A100: rows of floats must differ" },
+}
+
+local WARPS, WORDS = 64, 32 -- words of a lane: fragments one behind the other
+
+-- Registers of A, B, C and D; types; the least capability; how numbers are made.
+local forms = {}
+local function add(shape, a, b, c, regs, capability)
+  forms[#forms + 1] = { shape = shape, a = a, b = b, c = c, regs = regs, sm = capability }
+end
+for _, c in ipairs { "f16", "f32" } do
+  local sums = c == "f16" and 2 or 4
+  add("m16n8k8", "f16", "f16", c, { 2, 1, sums }, 75)
+  add("m16n8k16", "f16", "f16", c, { 4, 2, sums }, 80)
+  for _, pair in ipairs { "e4m3 e4m3", "e4m3 e5m2", "e5m2 e4m3", "e5m2 e5m2" } do
+    local a, b = pair:match "(%w+) (%w+)"
+    add("m16n8k16", a, b, c, { 2, 1, sums }, 89)
+    add("m16n8k32", a, b, c, { 4, 2, sums }, 89)
+  end
+end
+add("m16n8k8", "bf16", "bf16", "f32", { 2, 1, 4 }, 80)
+add("m16n8k16", "bf16", "bf16", "f32", { 4, 2, 4 }, 80)
+add("m16n8k4", "tf32", "tf32", "f32", { 2, 1, 4 }, 80)
+add("m16n8k8", "tf32", "tf32", "f32", { 4, 2, 4 }, 80)
+for _, a in ipairs { "s8", "u8" } do add("m16n8k32", a, "s8", "s32", { 4, 2, 4 }, 80) end
+for _, a in ipairs { "s4", "u4" } do add("m16n8k64", a, "u4", "s32", { 4, 2, 4 }, 80) end
+
+local function list(prefix, first, n)
+  local names = {}
+  for i = first, first + n - 1 do names[#names + 1] = prefix .. i end
+  return "{" .. table.concat(names, ",") .. "}"
+end
+
+--- A kernel whose lanes load their fragments, multiply and store D.
+local function ptx(form)
+  local na, nb, nc = table.unpack(form.regs)
+  local lines = { ".version 8.7\n.target sm_" .. form.sm .. "\n.address_size 64",
+    ".visible .entry k(.param .u64 x, .param .u64 y) {",
+    ".reg .b32 t, n, c, r<64>; .reg .b64 x, y, o;", "ld.param.u64 x, [x]; ld.param.u64 y, [y];",
+    "mov.u32 t, %tid.x; mov.u32 n, %ntid.x; mov.u32 c, %ctaid.x; mad.lo.u32 t, c, n, t;",
+    ("mul.wide.u32 o, t, %d; add.u64 x, x, o; mul.wide.u32 o, t, 16; add.u64 y, y, o;")
+      :format(4 * WORDS) }
+  lines[2] = lines[2]:gsub(" x,", " px,"):gsub(" y%)", " py)")
+  lines[4] = "ld.param.u64 x, [px]; ld.param.u64 y, [py];"
+  for i = 0, na + nb + nc - 1 do
+    lines[#lines + 1] = ("ld.global.b32 r%d, [x+%d];"):format(i, 4 * i)
+  end
+  lines[#lines + 1] = ("mma.sync.aligned.%s.row.col.%s.%s.%s.%s %s, %s, %s, %s;"):format(form.shape,
+    form.c, form.a, form.b, form.c, list("r", 32, nc), list("r", 0, na), list("r", na, nb),
+    list("r", na + nb, nc))
+  for i = 0, nc - 1 do
+    lines[#lines + 1] = ("st.global.b32 [y+%d], r%d;"):format(4 * i, 32 + i)
+  end
+  lines[#lines + 1] = "ret; }"
+  return table.concat(lines, "\n") .. "\n"
+end
+
+-- Numbers -----------------------------------------------------------------------------------------
+
+local state = options.seed
+local function any(n)
+  state = (state * 6364136223846793005 + 1442695040888963407)
+  return (state >> 33) % n
+end
+
+local layout = { f16 = { 16, 10, 15 }, bf16 = { 16, 7, 127 }, tf32 = { 32, 23, 127 },
+                 f32 = { 32, 23, 127 }, e4m3 = { 8, 3, 7 }, e5m2 = { 8, 2, 15 } }
+
+--- A random number of a format: its exponent at most `reach` below 0, one in eight a zero.
+local function number(kind, reach)
+  local bits, fraction, bias = table.unpack(layout[kind])
+  if any(8) == 0 then return 0 end
+  local exponent = math.max(0, bias - any(reach + 1))
+  return any(2) << (bits - 1) | exponent << fraction | any(1 << fraction)
+end
+
+local function word(kind, reach)
+  local row = layout[kind]
+  if row == nil then return any(1 << 31) << 1 | any(2) end
+  local value = 0
+  for at = 0, 31, row[1] do value = value | number(kind, reach) << at end
+  return value
+end
+
+local function fill(x, form, reach)
+  local na, nb = form.regs[1], form.regs[2]
+  for lane = 0, 32 * WARPS - 1 do
+    for i = 0, WORDS - 1 do
+      local kind = i < na and form.a or i < na + nb and form.b or form.c
+      x[lane * WORDS + i + 1] = word(kind, kind == "f32" and reach + 8 or reach)
+    end
+  end
+end
+
+-- Devices -----------------------------------------------------------------------------------------
+
+local other = options["self-test"] and { matrix_capability = 80 } or nil
+local devices = { gi.device "emu", gi.device(options["device-b"], other) }
+
+local function run(device, code, x)
+  local y = gi.array("u32", 4 * 32 * WARPS):fill(0)
+  local args = { device:buffer(x), device:buffer(y) }
+  local m = assert(device:load(code):launch { kernel = "k", grid = WARPS, block = 32, args = args })
+  assert(m.status == "ok", m.message)
+  return y
+end
+
+--- How many words differ, and the first of them.
+local function compare(form)
+  local text, n, first = ptx(form), 0, nil
+  local x = gi.array("u32", WORDS * 32 * WARPS)
+  for round = 1, options.rounds do
+    fill(x, form, ({ 2, 6, 12, 24 })[round % 4 + 1])
+    local a, b = run(devices[1], text, x), run(devices[2], text, x)
+    for i = 1, #a do
+      if a[i] ~= b[i] then
+        n = n + 1
+        first = first or ("lane %d, register %d: %08x and %08x"):format((i - 1) // 4 % 32,
+          (i - 1) % 4, a[i], b[i])
+      end
+    end
+  end
+  return n, first
+end
+
+local wrong, floats = 0, 0
+for _, form in ipairs(forms) do
+  local ok, n, first = pcall(compare, form)
+  local name = ("mma %s %s %s %s"):format(form.shape, form.a, form.b, form.c)
+  if not ok then n, first = -1, tostring(n) end
+  if n ~= 0 then wrong = wrong + 1 end
+  if n > 0 and layout[form.a] then floats = floats + 1 end
+  print(("%-28s %s"):format(name, n == 0 and "the same" or n < 0 and first
+    or ("%d words differ, first %s"):format(n, first)))
+end
+print(("%d of %d instructions differ, seed %d"):format(wrong, #forms, options.seed))
+if options["self-test"] then os.exit(floats > 0 and wrong == floats and 0 or 1, true) end
+os.exit(wrong == 0 and 0 or 1, true)
