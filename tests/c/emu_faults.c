@@ -631,16 +631,11 @@ static void test_refusals(void) {
            (const char *[3]){"tensor cores are not supported: mma.sync"});
     refuse("an unknown modifier", LOC "add.rq.f32 %f1, %f2, %f3;" HERE,
            (const char *[3]){"add.rq.f32"});
-    refuse("a barrier in memory", LOC "mbarrier.init.shared.b64 [%l1], 32;" HERE,
-           (const char *[3]){"mbarriers and bulk copies are not supported: mbarrier.init"});
-    refuse("a bulk copy",
-           LOC "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%l1], [%l2], "
-               "16, [%l3];" HERE,
-           (const char *[3]){"mbarriers and bulk copies are not supported"});
-    refuse("a cluster's barrier", LOC "barrier.cluster.arrive;" HERE,
-           (const char *[3]){"thread-block clusters are not supported"});
-    refuse("a cluster's place", LOC "mov.u32 %a1, %cluster_ctarank;" HERE,
-           (const char *[3]){"thread-block clusters are not supported: special register"});
+    refuse("memory of several GPUs", LOC "multimem.red.global.add.u32 [%l1], %a1;" HERE,
+           (const char *[3]){"multimem joins the memories of several GPUs"});
+    refuse("a state of an arrival elsewhere",
+           LOC "mbarrier.arrive.shared::cluster.b64 %l1, [%a1];" HERE,
+           (const char *[3]){"an arrival in another block has no state"});
     refuse("an unknown special register", LOC "mov.u32 %a1, %pm0;" HERE,
            (const char *[3]){"special register %pm0"});
 }

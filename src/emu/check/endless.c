@@ -7,14 +7,15 @@
 **
 ** A state is kept when a warp has had QUIET turns without a change, then after twice as many, and
 ** so on; the next turns that end at the same place are compared with it, at most LOOKS of them: so
-** it costs little who computes for long and writes nothing. Not seen: a loop that counts its
-** rounds, reads a clock, or writes what is there already. Such a one ends with its budget.
+** it costs little who computes for long and writes nothing. Not seen: a loop that counts its rounds,
+** reads a clock, or writes what is there already. Such a one ends with its budget; but who waits for
+** an mbarrier is taken to wait for ever after PATIENT turns in which nobody changed anything.
 */
 #include "emu/core.h"
 
 #include <string.h>
 
-enum { QUIET = 512, AGAIN = 8, LOOKS = 32 };
+enum { QUIET = 512, AGAIN = 8, LOOKS = 32, PATIENT = 1 << 16 };
 
 /* --- a warp's state in a number --- */
 
@@ -73,6 +74,7 @@ bool endless_turn(Machine *m, Warp *w) {
         return false;
     }
     if (q->repeats || ++q->turns < QUIET) return q->repeats;
+    if (w->failed && q->turns >= PATIENT) return q->repeats = true;
     if (is_kept(q->turns)) {
         *q = (Quiet){.changes = q->changes,
                      .turns = q->turns,

@@ -1,5 +1,6 @@
 /* control.c - branches, barriers, moves and address conversions. */
 #include "emu/decode/decode.h"
+#include "emu/exec/async.h"
 #include "emu/view.h"
 
 #include <stdio.h>
@@ -91,7 +92,8 @@ static bool barrier_words(const Decoder *d) {
 static bool decode_barrier(Decoder *d) {
     const PtxInstr *in = d->in;
     int kind = BAR_SYNC, k = 0;
-    if (has_mod(d, "warp") || has_mod(d, "cluster")) return decode_unknown(d);
+    if (mod_is(d, 0, "cluster")) return decode_cluster_barrier(d);
+    if (has_mod(d, "warp")) return decode_unknown(d);
     if (!barrier_words(d)) return decode_unknown(d);
     if (has_mod(d, "arrive")) kind = BAR_ARRIVE;
     if (has_mod(d, "red"))
@@ -143,6 +145,7 @@ static bool decode_fence(Decoder *d) {
     const PtxInstr *in = d->in;
     bool old = ptx_is(in, "membar");
     int orders = old ? 0 : count_mods(in, "sc acq_rel acquire release");
+    if (!old && has_mod(d, "proxy mbarrier_init")) return decode_proxy_fence(d);
     int scopes = count_mods(in, old ? "cta gl sys" : "cta gpu sys cluster");
     if (in->n_args || scopes != 1 || orders > 1 || in->n_mods != scopes + orders)
         return decode_unknown(d);
@@ -316,6 +319,7 @@ static bool decode_mov(Decoder *d) {
         return decode_unknown(d);
     const PtxOperand *from = &d->in->args[1];
     uint32_t to, at;
+    if (type == PTX_PRED && from->kind == PTX_OP_SREG) return decode_is_cluster(d);
     if (type == PTX_PRED) {
         if (!source(d, from, 'p', 0, &at) || !dest(d, &d->in->args[0], 'p', &to)) return false;
         emit(d, OP_MOV_P, 0, to, at, at, 0);
@@ -341,7 +345,7 @@ static bool decode_mov(Decoder *d) {
 /* --- address spaces --- */
 
 static uint64_t window_of(const char *space) {
-    if (strcmp(space, "shared") == 0 || strcmp(space, "shared::cta") == 0) return WINDOW(ID_SHARED);
+    if (ptx_word_in(space, "shared shared::cta shared::cluster")) return WINDOW(ID_SHARED);
     if (strcmp(space, "local") == 0) return WINDOW(ID_LOCAL);
     if (strcmp(space, "param") == 0 || strcmp(space, "param::entry") == 0) return WINDOW(ID_PARAM);
     if (strcmp(space, "global") == 0 || strcmp(space, "const") == 0) return 0;
@@ -352,7 +356,7 @@ static uint64_t window_of(const char *space) {
 static bool names_own_space(Decoder *d, const PtxOperand *from, bool to_space) {
     static const char *const spaces[] = {[PTX_PARAM] = "param param::entry",
                                          [PTX_LOCAL] = "local",
-                                         [PTX_SHARED] = "shared shared::cta",
+                                         [PTX_SHARED] = "shared shared::cta shared::cluster",
                                          [PTX_CONST] = "const",
                                          [PTX_GLOBAL] = "global"};
     const PtxVar *v = from->var;
@@ -386,14 +390,19 @@ static bool decode_cvta(Decoder *d) {
     return true;
 }
 
+enum { IN_CLUSTER = 1 << 24 }; /* shared memory of any block of the cluster */
+
 static bool do_isspacep(Machine *m, Warp *w, const Ins *in) {
     const U64 *a = (const U64 *)(const void *)row_at(w, in->a);
     uint32_t mask = 0;
     for (int i = 0; i < LANES; i++) {
+        uint64_t inside = a[i] & OFFSET_MASK;
         const Alloc *alloc = alloc_of(m->emu, a[i]);
         bool is = in->imm == 0   ? a[i] >> ID_SHIFT < ID_SHARED && !(alloc && alloc->is_const)
                   : in->imm == 1 ? alloc && alloc->is_const
-                                 : a[i] >> ID_SHIFT == in->imm;
+                                 : a[i] >> ID_SHIFT == (in->imm & ~IN_CLUSTER);
+        if (in->imm == ID_SHARED && inside >= CLUSTER_AT)
+            is = is && cluster_block(m, inside) == m->block;
         mask |= (uint32_t)is << i;
     }
     pred_set(w, in->d, mask, w->active);
@@ -405,6 +414,7 @@ static bool decode_isspacep(Decoder *d) {
     uint64_t window = window_of(mod_at(d, 0));
     if (d->in->n_mods != 1 || d->in->n_args != 2 || window == UINT64_MAX) return decode_unknown(d);
     uint64_t kind = window ? window >> ID_SHIFT : mod_is(d, 0, "const");
+    if (mod_is(d, 0, "shared::cluster")) kind |= IN_CLUSTER;
     if (!source(d, &d->in->args[1], 'q', 0, &at) || !dest(d, &d->in->args[0], 'p', &to))
         return false;
     emit_slow(d, do_isspacep, to, at, 0, 0, kind);

@@ -45,10 +45,8 @@ bool decode_fail(Decoder *d, const char *fmt, ...) {
 static const char *missing_part(const PtxInstr *in) {
     if (ptx_is(in, "wmma mma wgmma ldmatrix stmatrix movmatrix tcgen05"))
         return "tensor cores are not supported";
-    if (ptx_is(in, "mbarrier") || (ptx_is(in, "cp") && ptx_has_mod(in, "bulk mbarrier")))
-        return "mbarriers and bulk copies are not supported";
-    if (ptx_is(in, "mapa getctarank") || ptx_has_mod(in, "cluster shared::cluster"))
-        return "thread-block clusters are not supported";
+    if (ptx_is(in, "multimem"))
+        return "multimem joins the memories of several GPUs, and the virtual GPU is one";
     return "the virtual GPU does not know this instruction";
 }
 
@@ -232,6 +230,20 @@ static const Special specials[] = {{"%tid.x", POOL_TID_X},
                                    {"%reserved_smem_offset_1", POOL_RESERVED},
                                    {"%reserved_smem_offset_end", POOL_RESERVED_END},
                                    {"%reserved_smem_offset_cap", POOL_RESERVED_END},
+                                   {"%clusterid.x", POOL_CLUSTERID_X},
+                                   {"%clusterid.y", POOL_CLUSTERID_Y},
+                                   {"%clusterid.z", POOL_CLUSTERID_Z},
+                                   {"%nclusterid.x", POOL_NCLUSTERID_X},
+                                   {"%nclusterid.y", POOL_NCLUSTERID_Y},
+                                   {"%nclusterid.z", POOL_NCLUSTERID_Z},
+                                   {"%cluster_ctaid.x", POOL_CLUSTER_CTAID_X},
+                                   {"%cluster_ctaid.y", POOL_CLUSTER_CTAID_Y},
+                                   {"%cluster_ctaid.z", POOL_CLUSTER_CTAID_Z},
+                                   {"%cluster_nctaid.x", POOL_CLUSTER_NCTAID_X},
+                                   {"%cluster_nctaid.y", POOL_CLUSTER_NCTAID_Y},
+                                   {"%cluster_nctaid.z", POOL_CLUSTER_NCTAID_Z},
+                                   {"%cluster_ctarank", POOL_CLUSTER_RANK},
+                                   {"%cluster_nctarank", POOL_CLUSTER_SIZE},
                                    {"%tid.w", POOL_ZERO},
                                    {"%ctaid.w", POOL_ZERO},
                                    {NULL, POOL_ZERO}};
@@ -242,9 +254,7 @@ static bool special_row(Decoder *d, const PtxOperand *op, uint32_t *out) {
         *out = pool_row(d, s->kind, 0);
         return true;
     }
-    bool cluster = strstr(op->symbol, "cluster") != NULL;
-    return decode_fail(d, "%sspecial register %s is not supported",
-                       cluster ? "thread-block clusters are not supported: " : "", op->symbol);
+    return decode_fail(d, "special register %s is not supported", op->symbol);
 }
 
 static bool source_register(Decoder *d, const PtxOperand *op, char letter, int scratch,
@@ -376,7 +386,8 @@ bool symbol_row(Decoder *d, const PtxOperand *op, int64_t offset, uint32_t *out,
 /* --- forms --- */
 
 static const Form *const form_tables[] = {forms_control, forms_int,  forms_float,   forms_convert,
-                                          forms_memory,  forms_warp, forms_texture, NULL};
+                                          forms_memory,  forms_warp, forms_texture, forms_async,
+                                          NULL};
 
 typedef struct Captured {
     bool ftz, sat;
@@ -422,6 +433,11 @@ static bool mods_match(const char *pattern, const PtxInstr *in, Captured *got) {
         while (*pattern == ' ') pattern++;
     }
     return next == in->n_mods;
+}
+
+bool decode_mods_match(const Decoder *d, const char *pattern) {
+    Captured got;
+    return mods_match(pattern, d->in, &got);
 }
 
 static const Form *find_form(const PtxInstr *in, Captured *got) {
@@ -687,6 +703,8 @@ static int register_estimate(const Decoder *d) {
 
 static bool is_moving(PoolKind k) {
     return (k >= POOL_CTAID_X && k <= POOL_CTAID_Z) || (k >= POOL_TID_X && k <= POOL_TID_Z) ||
+           (k >= POOL_CLUSTERID_X && k <= POOL_CLUSTERID_Z) ||
+           (k >= POOL_CLUSTER_CTAID_X && k <= POOL_CLUSTER_CTAID_Z) || k == POOL_CLUSTER_RANK ||
            k == POOL_SMID || k == POOL_WARPID;
 }
 
@@ -761,6 +779,7 @@ void code_free(Code *c) {
     free(c->call);
     free(c->sync);
     free(c->jump);
+    free(c->bulk);
     free(c->slow);
     free(c->formal);
     free(c->formal_size);

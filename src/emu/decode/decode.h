@@ -93,7 +93,7 @@ typedef struct Form {
     { NULL, NULL, NULL, 0, NULL, 0, NULL, ROW_NONE }
 
 extern const Form forms_int[], forms_float[], forms_warp[], forms_convert[], forms_memory[],
-    forms_control[], forms_texture[];
+    forms_control[], forms_texture[], forms_async[];
 
 /* Fails with the PTX line, the source line and the instruction. */
 bool decode_fail(Decoder *d, const char *fmt, ...) GI_PRINTF(2, 3);
@@ -103,6 +103,8 @@ bool decode_unknown(Decoder *d);
 /* forms_float.c: an approximation with the largest error, where the model asks for it; false: it
 ** does not, or it is none. at: d, a, b, c. */
 bool worst_emit(Decoder *d, const Form *form, const uint32_t at[4]);
+/* Do its modifiers match a Form's pattern? */
+bool decode_mods_match(const Decoder *d, const char *pattern);
 bool decode_only_mods(Decoder *d, const char *allowed);
 
 Ins *emit(Decoder *d, EmuOp op, uint32_t x, uint32_t dest, uint32_t a, uint32_t b, uint32_t c);
@@ -159,6 +161,13 @@ bool tex_coordinates(Decoder *d, TexForm *f, const PtxOperand *at);
 void tex_emit(Decoder *d, const TexForm *f);
 bool decode_surface(Decoder *d); /* surface.c */
 bool decode_cp(Decoder *d);      /* async.c */
+/* decode/async.c: bulk copies; barrier.cluster; st.async and red.async; mov of
+** %is_explicit_cluster. */
+bool decode_bulk(Decoder *d);
+bool decode_cluster_barrier(Decoder *d);
+bool decode_store_async(Decoder *d);
+bool decode_is_cluster(Decoder *d);
+bool decode_proxy_fence(Decoder *d);
 /* forms_fp8.c: a cvt with a type of 8 bits. */
 bool is_fp8(const Decoder *d);
 bool decode_fp8(Decoder *d);

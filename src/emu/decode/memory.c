@@ -26,8 +26,9 @@ typedef enum Kind {
 
 static const char *const words_of_kind[KINDS] = {
     [KIND_ORDER] = "weak volatile relaxed acquire release acq_rel",
-    [KIND_SCOPE] = "cta gpu sys",
-    [KIND_SPACE] = "global shared shared::cta local const param param::entry param::func",
+    [KIND_SCOPE] = "cta cluster gpu sys",
+    [KIND_SPACE] = "global shared shared::cta shared::cluster local const param param::entry "
+                   "param::func",
     [KIND_CACHE] = "ca cg cs lu cv wb wt",
     [KIND_READ_ONLY] = "nc",
     [KIND_EVICT] =
@@ -62,6 +63,7 @@ static PtxSpace space_of(const Words *w) {
         PtxSpace space;
     } spaces[] = {{"global", PTX_GLOBAL},      {"shared", PTX_SHARED},
                   {"shared::cta", PTX_SHARED}, {"local", PTX_LOCAL},
+                  {"shared::cluster", PTX_SHARED},
                   {"const", PTX_CONST},        {"param", PTX_PARAM},
                   {"param::entry", PTX_PARAM}, {"param::func", PTX_PARAM}};
     for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++)
@@ -456,6 +458,7 @@ static bool decode_ld(Decoder *d) {
 }
 
 static bool decode_st(Decoder *d) {
+    if (mod_is(d, 0, "async")) return decode_store_async(d);
     return decode_access(d, USE_STORE, true);
 }
 
@@ -648,6 +651,7 @@ static bool decode_atomic(Decoder *d) {
     PtxType type;
     PtxSpace space = PTX_GENERIC;
     int n = 1;
+    if (mod_is(d, 0, "async")) return decode_store_async(d);
     if (!atom_mods(d, &op, &type, &space, &n)) return false;
     bool returns = in->opcode[0] == 'a';
     if (in->n_args != 2 + returns + (op == ATOM_CAS)) return decode_unknown(d);

@@ -85,13 +85,8 @@ static bool params_fit(const EmuModule *mod, const Code *code, gi_err *why) {
 static void decode_or_refuse(EmuModule *mod, int index, int first_block, uint32_t shared_base) {
     gi_err why = {0};
     const PtxFunc *f = mod->code[index].func;
-    bool clusters = f->directives && (strstr(f->directives, ".explicitcluster") ||
-                                      strstr(f->directives, ".reqnctapercluster"));
     if (f->refused) gi_fail(&why, "compile", "%s (in %s)", f->refused, f->name);
-    else if (clusters)
-        gi_fail(&why, "compile", "PTX line %d: thread-block clusters are not supported: %s (in %s)",
-                f->line, f->directives, f->name);
-    if (f->refused || clusters || !decode_function(mod, index, first_block, shared_base, &why) ||
+    if (f->refused || !decode_function(mod, index, first_block, shared_base, &why) ||
         !params_fit(mod, &mod->code[index], &why))
         mod->code[index].refused = gi_strdup(why.message);
 }

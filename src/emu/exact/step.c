@@ -547,6 +547,8 @@ static int step_slow(Machine *m, Warp *w, const Ins *in, const Frame *f) {
         convert(x, w, f, in, p);
     } else if (p && ptx_is(p, "testp")) {
         test_class(x, w, f, in, p);
+    } else if (p && ptx_is(p, "st red") && ptx_has_mod(p, "async")) {
+        exact_fail(x, "it stores asynchronously");
     } else if (p && ptx_is(p, "atom red")) {
         return exact_atomics(m, w, in);
     } else if (p && ptx_is(p, "call")) {
