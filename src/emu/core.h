@@ -471,7 +471,7 @@ struct Warp {
     bool failed;    /* in this turn: an mbarrier's phase that it waits for is not over */
     uint32_t met, passes; /* cluster.c: lanes that arrived at its barrier; that may pass it */
     double met_clock;     /* … when */
-    uint32_t bulk_groups[LANES]; /* bulk.c: that each lane committed */
+    uint32_t bulk_groups[LANES]; /* bulk.c: that each lane committed, ever */
     bool saw; /* it looked at something in this block: the first lane last at saw_at of saw_in */
     PtxSpace saw_in;
     uint64_t saw_at;
@@ -845,8 +845,8 @@ void shadow_fence(Machine *m, const Warp *w, bool whole_gpu); /* by the active l
 void shadow_copy(Machine *m, uint64_t at, unsigned bytes, int change);
 /* A copy wrote to a block's shared memory. */
 void shadow_landed(Machine *m, const Block *b, uint64_t at, unsigned bytes);
-/* fence.proxy.async by the active lanes. And: is there one behind all that threads wrote to bytes of
-** shared memory which a copy is about to read? Else it is told; false: the launch ends. */
+/* fence.proxy.async by the active lanes. And: is there one behind all that threads wrote to bytes
+** of shared memory which a copy is about to read? Else it is told; false: the launch ends. */
 void shadow_proxy_fence(Machine *m, const Warp *w);
 bool shadow_proxy(Machine *m, Warp *w, const Ins *in, int lane, uint64_t at, uint32_t bytes);
 void shadow_local_frame(Machine *m, const Warp *w, uint32_t from, uint32_t to);

@@ -7,9 +7,9 @@
 **
 ** A state is kept when a warp has had QUIET turns without a change, then after twice as many, and
 ** so on; the next turns that end at the same place are compared with it, at most LOOKS of them: so
-** it costs little who computes for long and writes nothing. Not seen: a loop that counts its rounds,
-** reads a clock, or writes what is there already. Such a one ends with its budget; but who waits for
-** an mbarrier is taken to wait for ever after PATIENT turns in which nobody changed anything.
+** it costs little who computes for long and writes nothing. Not seen: a loop that counts its
+** rounds, reads a clock, or writes what is there already. Such a one ends with its budget. A warp
+** that waits for an mbarrier waits for ever after PATIENT turns in which nobody changed anything.
 */
 #include "emu/core.h"
 

@@ -1,5 +1,5 @@
-/* async.c - decodes mbarriers, addresses in a cluster, and its barrier. exec/async.h names what runs
-** them. */
+/* async.c - decodes mbarriers, addresses in a cluster, and its barrier. exec/async.h names what
+** runs them. */
 #include "emu/decode/decode.h"
 #include "emu/exec/async.h"
 

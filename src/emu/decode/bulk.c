@@ -223,7 +223,7 @@ bool decode_store_async(Decoder *d) {
     if (!shared_operand(d, &in->args[0], 0, &f.to, &f.wide_to) ||
         !shared_operand(d, &in->args[2], 2, &f.object, &f.wide_object))
         return false;
-    f.from = f.value[0];
+    f.from = f.to;
     f.size = pool_row(d, POOL_B32, 0);
     return keep(d, &f);
 }

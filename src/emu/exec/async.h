@@ -1,10 +1,10 @@
-/* async.h - what the files of asynchronous work share: async.c (cp.async), mbarrier.c (waits for it),
+/* async.h - what the files of asynchronous work share: async.c (cp.async), mbarrier.c (what waits),
 ** bulk.c and tensor.c (bulk copies), cluster.c (blocks that run together).
 **
 ** A copy takes its source when it is issued, but for those out of shared memory, and reaches its
-** target when a thread waits for it: until then the target holds bytes of all ones, as nobody can
-** rely on what is there. So a thread that does not wait, or waits for the wrong phase, computes
-** with NaNs; with checks the read itself is a fault.
+** target when a thread waits for it: until then the target of a bulk copy holds bytes of all ones,
+** as nobody can rely on what is there. So a thread that does not wait, or waits for the wrong
+** phase, computes with NaNs; with checks the read itself is a fault.
 */
 #ifndef GILUA_EMU_ASYNC_H
 #define GILUA_EMU_ASYNC_H

@@ -315,7 +315,6 @@ static bool begin_block(Machine *m, uint64_t index) {
         if (b->warp[i].saw) memset(b->warp[i].seen, 0, sizeof b->warp[i].seen);
         b->warp[i].saw = false;
         b->warp[i].met = b->warp[i].passes = 0;
-        memset(b->warp[i].bulk_groups, 0, sizeof b->warp[i].bulk_groups);
         b->warp[i].live = b->warp[i].exist;
     }
     enter_block(m, b);
