@@ -211,7 +211,7 @@ $O/fuzz/emu_launch $O/fuzz/emu_engines $O/fuzz/emu_link: tests/fuzz/ptxchange.c
 keepers := $(patsubst %,$O/fuzz/keep/emu_%,alloc async core_barrier core_cost core_flow core_memory \
            core_names core_variants core_weigh diverge faults forms fp8 instructions_atomic \
            instructions_control instructions_convert instructions_float instructions_half \
-           instructions_int instructions_memory instructions_texture instructions_warp modules \
+           instructions_int instructions_memory instructions_texture instructions_warp mbarrier modules \
            surface threads turns warps)
 
 $O/fuzz/keep/%: tests/c/%.c tests/fuzz/keep.c $O/libgilua.a $O/flags

@@ -58,7 +58,7 @@ static void describe_global(const Access *a, char *out, size_t cap) {
 
 void mem_describe(const Access *a, char *out, size_t cap) {
     int n = snprintf(out, cap, "%s memory at ", space_name(a->space));
-    if (a->space == PTX_SHARED && a->address >= CLUSTER_AT)
+    if (a->space == PTX_SHARED && cluster_names(a->address))
         snprintf(out + n, cap - (size_t)n, "offset 0x%llx of block %llu of the cluster",
                  (unsigned long long)cluster_offset(a->address),
                  (unsigned long long)(a->address - CLUSTER_AT) / CLUSTER_STEP);

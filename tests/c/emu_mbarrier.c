@@ -123,6 +123,8 @@ static void faults(void) {
           ONE "add.u32 %r9, %r20, 0x12000000;\n"
               "ld.shared::cluster.u32 %r9, [%r9];\n",
           EMU_ILLEGAL_ADDRESS, "block 2 of a cluster of 1");
+    fails("an address before shared memory", ONE "mov.u32 %r9, -4; ld.shared.u32 %r9, [%r9];\n",
+          EMU_ILLEGAL_ADDRESS, "4 bytes before the first of");
     fails("a wait without an arrival", "barrier.cluster.wait.aligned;\n", EMU_LAUNCH_ERROR,
           "without a barrier.cluster.arrive");
     fails("an arrival twice", "barrier.cluster.arrive; barrier.cluster.arrive;\n", EMU_LAUNCH_ERROR,
@@ -147,6 +149,47 @@ static void faults(void) {
               "cp.async.bulk.global.shared::cta.bulk_group [%rd1], [s], 16;\n"
               "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;\n",
           EMU_ILLEGAL_ADDRESS, "out-of-bounds write of 16 bytes");
+}
+
+/* A program may write anything where a tensor map is looked for. */
+static void maps(void) {
+    static const EmuTensorMap good = {.magic = EMU_TENSOR_MAGIC,
+                                      .type = 2,
+                                      .rank = 2,
+                                      .last = {7, 7},
+                                      .stride = {32},
+                                      .box = {4, 2},
+                                      .step = {1, 1}};
+    EmuTensorMap bad[6] = {good, good, good, good, good, good};
+    static const struct {
+        const char *what, *why;
+        EmuStatus status;
+    } tries[] = {
+        {"a good map of no memory", "no allocation", EMU_ILLEGAL_ADDRESS},
+        {"a step of 0", "no tensor map is at", EMU_LAUNCH_ERROR},
+        {"six dimensions", "no tensor map is at", EMU_LAUNCH_ERROR},
+        {"three dimensions", "a tensor map of 3 dimensions for a copy of 2", EMU_LAUNCH_ERROR},
+        {"a box of terabytes", "a box of 4294967280 bytes", EMU_ILLEGAL_ADDRESS},
+        {"a type of 200", "no tensor map is at", EMU_LAUNCH_ERROR}};
+    bad[0].address = 4096;
+    bad[1].step[1] = 0;
+    bad[2].rank = 6;
+    bad[3].rank = 3;
+    bad[3].step[2] = 1;
+    bad[4].box[0] = bad[4].box[1] = 65535;
+    bad[5].type = 200;
+    for (int i = 0; i < 6; i++) {
+        uint32_t out[N] = {0};
+        memcpy(out, &bad[i], sizeof bad[i]);
+        Run r = go(
+            ONE INIT(
+                "1") "mov.u32 %r9, 0;\n"
+                     "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes "
+                     "[s], [%rd0, {%r9, %r9}], [o];\n",
+            out, 1, 32, false);
+        is_int(r.result.status, tries[i].status, tries[i].what);
+        has_str(r.result.message, tries[i].why, tries[i].what);
+    }
 }
 
 /* Blocks of a cluster hand words round; the ticks and words of each build, and of threads. */
@@ -225,6 +268,7 @@ static void refusals(void) {
 int main(void) {
     phases();
     faults();
+    maps();
     engines();
     refusals();
     return tap_done();

@@ -401,7 +401,7 @@ static bool do_isspacep(Machine *m, Warp *w, const Ins *in) {
         bool is = in->imm == 0   ? a[i] >> ID_SHIFT < ID_SHARED && !(alloc && alloc->is_const)
                   : in->imm == 1 ? alloc && alloc->is_const
                                  : a[i] >> ID_SHIFT == (in->imm & ~IN_CLUSTER);
-        if (in->imm == ID_SHARED && inside >= CLUSTER_AT)
+        if (in->imm == ID_SHARED && cluster_names(inside))
             is = is && cluster_block(m, inside) == m->block;
         mask |= (uint32_t)is << i;
     }

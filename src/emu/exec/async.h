@@ -78,6 +78,10 @@ void bulk_look(const Access *a, const Block *b, uint64_t at);
 
 /* --- cluster.c --- */
 
+/* Does an address of shared memory name a block of the cluster? */
+static inline bool cluster_names(uint64_t address) {
+    return address - CLUSTER_AT < (uint64_t)MOST_CLUSTER * CLUSTER_STEP;
+}
 /* The block in whose shared memory an address lies: the running one, or by its rank in the cluster;
 ** NULL: it has ended, or there is no such rank. */
 Block *cluster_block(const Machine *m, uint64_t address);
@@ -85,7 +89,7 @@ Block *cluster_block(const Machine *m, uint64_t address);
 Block *cluster_block_or_fault(Machine *m, Warp *w, const Ins *in, int lane, uint64_t address);
 /* In that block's shared memory. */
 static inline uint64_t cluster_offset(uint64_t address) {
-    return address >= CLUSTER_AT ? address % CLUSTER_STEP : address;
+    return cluster_names(address) ? address % CLUSTER_STEP : address;
 }
 bool cluster_begin(Machine *m); /* sizes, or why it is refused: launch.c says it */
 void cluster_place(const Machine *m, Block *b, uint64_t index);

@@ -35,6 +35,8 @@ static Bulk taken(Machine *m, int k) {
 static void forget(Bulk *c) {
     free(c->data);
     free(c->map);
+    c->data = NULL;
+    c->map = NULL;
 }
 
 void bulk_free(Machine *m) {
@@ -142,9 +144,10 @@ static bool load_lane(Machine *m, Bulk *c, const BulkForm *f, int lane) {
         for (int k = 0; k < f->dims; k++) coord[k] = LANE(S32, c->w, f->coord[k], lane);
         for (int k = 0; k < f->n_offsets; k++)
             offset[k] = (uint16_t)LANE(U32, c->w, f->offset[k], lane);
+        c->bytes = tensor_bytes(&map);
+        if (c->bytes > m->shared_bytes) return bulk_range(m, c, c->at, CHUNK);
         c->map = gi_alloc(sizeof map);
         *c->map = map;
-        c->bytes = tensor_bytes(&map);
         c->swizzle = map.swizzle;
         c->data = gi_alloc(c->bytes + 1);
         fine = tensor_gather(m, c, coord, offset);
@@ -243,6 +246,9 @@ static bool out_of_shared(Machine *m, Bulk *c, const BulkForm *f, int lane) {
     c->global = lane_word(c->w, f->to, true, lane);
     if (f->tensor) {
         if (!tensor_map(m, c->w, c->in, lane, c->global, &map)) return false;
+        if (f->reduces && !tensor_reduces(&map, (AtomOp)f->op))
+            return fault_raise(m, c->w, c->in, lane, EMU_LAUNCH_ERROR,
+                               "a reduction that the tensor's elements do not have");
         c->map = gi_alloc(sizeof map);
         *c->map = map;
         c->bytes = tensor_bytes(&map);
@@ -275,7 +281,7 @@ bool bulk_issue(Machine *m, Warp *w, const Ins *in) {
         bool fine =
             f->way == BULK_SHARED_GLOBAL ? out_of_shared(m, &c, f, i) : into_shared(m, &c, f, i);
         if (fine) continue;
-        if (!f->multicast) forget(&c);
+        forget(&c);
         if (m->ended) return false;
     }
     return true;

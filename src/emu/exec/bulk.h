@@ -65,6 +65,7 @@ bool bulk_wait(Machine *m, Warp *w, const Ins *in);
 
 /* tensor.c. The map that a lane names, by a generic address; NULL after a fault. */
 bool tensor_map(Machine *m, Warp *w, const Ins *in, int lane, uint64_t address, EmuTensorMap *out);
+bool tensor_reduces(const EmuTensorMap *map, AtomOp op); /* have its elements this operation? */
 uint32_t tensor_bytes(const EmuTensorMap *map); /* of a box, in shared memory */
 /* Fills c->data from the tensor; or takes it to the tensor. False after a fault. */
 bool tensor_gather(Machine *m, Bulk *c, const int32_t coord[5], const uint16_t offset[3]);

@@ -15,7 +15,7 @@
 /* --- whose memory --- */
 
 Block *cluster_block(const Machine *m, uint64_t address) {
-    if (address < CLUSTER_AT) return m->block;
+    if (!cluster_names(address)) return m->block;
     uint64_t rank = (address - CLUSTER_AT) / CLUSTER_STEP;
     for (int k = 0; k < m->n_open; k++)
         if (m->open[k]->cluster == m->block->cluster && m->open[k]->rank == rank) return m->open[k];
@@ -64,7 +64,7 @@ bool cluster_map(Machine *m, Warp *w, const Ins *in) {
 bool cluster_rank(Machine *m, Warp *w, const Ins *in) {
     FOR_ACTIVE(w, i) {
         uint64_t at = lane_word(w, in->a, in->imm & 1, (int)i) & OFFSET_MASK;
-        bool is_named = at >= CLUSTER_AT;
+        bool is_named = cluster_names(at);
         LANE(U32, w, in->d, i) =
             is_named ? (uint32_t)((at - CLUSTER_AT) / CLUSTER_STEP) : m->block->rank;
     }

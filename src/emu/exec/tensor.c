@@ -26,7 +26,16 @@ unsigned emu_tensor_element(int type) {
     return known ? elements[type].bytes : 0;
 }
 
+bool tensor_reduces(const EmuTensorMap *map, AtomOp op) {
+    static const char ops[][8] = {/* of elements[]: add a, min and max m, inc and dec i, bits b */
+                                  "", "", "amib", "mb", "amb", "mb", "am", "a", "a", "am"};
+    static const char kinds[] = "ammiicxbbb"; /* by AtomOp; c, x: of no tensor */
+    return strchr(ops[map->type], kinds[op]) != NULL;
+}
+
 static bool is_map(const EmuTensorMap *map) {
+    for (int k = 0; k < map->rank && k < 5; k++)
+        if (map->step[k] == 0) return false;
     return map->magic == EMU_TENSOR_MAGIC && emu_tensor_element(map->type) && map->rank >= 1 &&
            map->rank <= 5 && map->swizzle <= 3 && map->box[0] > 0;
 }
