@@ -248,6 +248,37 @@ static void engines(void) {
     ok(memcmp(out, first, sizeof out) == 0, "the same, backwards");
 }
 
+/* A cluster of two blocks. */
+static EmuResult pair(const char *body, uint32_t out[N]) {
+    gi_buf text = {0};
+    Run r = run_new(2, 32);
+    r.launch.cluster[0] = 2;
+    r.launch.cluster[1] = r.launch.cluster[2] = 1;
+    gi_buf_addf(&text, "%s%s%s", HEAD, body, DONE);
+    run_text(&r, text.data, out, N * 4);
+    if (!r.loaded) ok(false, "%.60s: %s", body, r.err.message);
+    gi_buf_free(&text);
+    return r.result;
+}
+
+#define SECOND "setp.ne.u32 %p2, %r3, 0; @%p2 bra B;\n"
+#define MEET   "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\n"
+
+static void ends(void) {
+    uint32_t out[N] = {0};
+    EmuResult r = pair(INIT("32") SECOND "W: mbarrier.try_wait.parity.shared.b64 %p1, [o], 0;\n"
+                                         "@!%p1 bra W;\nB: " MEET,
+                       out);
+    is_int(r.status, EMU_TIMEOUT, "a wait for ever, and a block that waits for that block");
+    has_str(r.message, "whose phase 0 lacks 32 of 32 arrivals and 0 bytes", "  says what it lacks");
+    has_str(r.message, "waits at the cluster's barrier", "  and who waits where");
+    r = pair(SECOND "bar.sync 1, 64;\nB: " MEET, out);
+    is_int(r.status, EMU_TIMEOUT,
+           "a barrier of the block that keeps the cluster's from completing");
+    r = pair(SECOND "bra DONE;\nB: " MEET "st.global.u32 [%rd0], 5;\n", out);
+    ok(r.status == EMU_OK && out[0] == 5, "who has ended is not waited for %s", r.message);
+}
+
 static void refusals(void) {
     static const struct {
         unsigned grid, cluster;
@@ -270,6 +301,7 @@ int main(void) {
     faults();
     maps();
     engines();
+    ends();
     refusals();
     return tap_done();
 }

@@ -95,19 +95,20 @@ static bool is_endless(const Machine *m, const Warp *w, bool meets) {
     return w->state == WARP_DONE || repeats || (w->state == WARP_WAITING && !meets);
 }
 
-/* Where nobody runs all wait at barriers: that is another fault. */
-static bool block_is_endless(const Machine *m, const Block *b) {
-    bool meets = false, runs = false;
+/* *runs: somebody does. Where nobody does all wait at barriers: that is another fault. */
+static bool block_is_endless(const Machine *m, const Block *b, bool *runs) {
+    bool meets = false;
     for (int i = 0; i < m->n_warps; i++) meets |= b->warp[i].quiet.repeats && b->warp[i].quiet.met;
     for (int i = 0; i < m->n_warps; i++) {
         if (!is_endless(m, &b->warp[i], meets)) return false;
-        runs |= b->warp[i].state == WARP_READY;
+        *runs |= b->warp[i].state == WARP_READY;
     }
-    return runs;
+    return true;
 }
 
 bool endless_all(const Machine *m) {
+    bool runs = false;
     for (int k = 0; k < m->n_open; k++)
-        if (!block_is_endless(m, m->open[k])) return false;
-    return m->n_open > 0;
+        if (!block_is_endless(m, m->open[k], &runs)) return false;
+    return runs;
 }
