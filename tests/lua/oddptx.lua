@@ -363,7 +363,7 @@ cp.async.bulk.global.shared::cta.bulk_group [%rd1], [s], 16;
 cp.async.bulk.commit_group;
 cp.async.bulk.wait_group.read 0;
 cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%rd1], [s], %r1;
-cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [s], [%rd1, {0, 0}], [s];
+cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [s], [%rd1, {0,0}], [s];
 cp.async.bulk.tensor.1d.global.shared::cta.bulk_group [%rd1, {%r1}], [s];
 st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.b32 [%r2], {%r1, %r1}, [s];
 red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%r2], %r1, [s];
