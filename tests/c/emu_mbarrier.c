@@ -91,6 +91,17 @@ static void phases(void) {
                      "L: mbarrier.try_wait.parity.shared.b64 %p1, [o], 0; @!%p1 bra L;\n"
                      "ld.shared.u32 %r9, [s+4]; add.u32 %r9, %r9, 4; st.global.u32 [%rd1], %r9;\n",
           4);
+    gives("a lane that waited for its copies has arrived",
+          ONE INIT("1") "cp.async.ca.shared.global [s], [%rd0], 4;\n"
+                        "cp.async.mbarrier.arrive.noinc.shared.b64 [o]; cp.async.wait_all;\n"
+                        "mbarrier.arrive.shared.b64 _, [o];\n" TEST("0") SAY,
+          0);
+    gives("arrivals under way are over before their object",
+          INIT("1") ONE "cp.async.ca.shared.global [s], [%rd0], 4;\n"
+                        "cp.async.mbarrier.arrive.noinc.shared.b64 [o];\n"
+                        "mbarrier.inval.shared.b64 [o]; ld.shared.u32 %r9, [s];\n"
+                        "add.u32 %r9, %r9, 6; st.global.u32 [%rd1], %r9;\n",
+          6);
 }
 
 static void faults(void) {

@@ -138,26 +138,6 @@ static bool is_due(const Copies *c, const Copy *copy, uint32_t active, uint64_t 
     return pending == UINT64_MAX || copy->group + pending < committed;
 }
 
-/* imm: groups that may stay pending; UINT64_MAX: wait_all, those not committed neither. */
-static bool do_wait(Machine *m, Warp *w, const Ins *in) {
-    Copies *c = copies_of(w);
-    int kept = 0;
-    bool waited = false;
-    if (m->shadow) shadow_step(m);
-    for (int i = 0; i < c->n; i++) {
-        Copy *copy = &c->at[i];
-        if (!is_due(c, copy, w->active, in->imm)) {
-            c->at[kept++] = *copy;
-            continue;
-        }
-        waited = true;
-        if (!arrive(m, w, in, copy)) return false;
-    }
-    c->n = kept;
-    if (waited) w->clock += m->cost.miss_l2;
-    return true;
-}
-
 /* --- arrivals on mbarriers --- */
 
 /* a: the address; imm: 1 it has 64 bits, 2 it is generic, 4 .noinc. */
@@ -208,6 +188,38 @@ static bool make_arrival(Machine *m, Warp *w, Copies *c, int at) {
            mbarrier_arrive(m, w, arrival.in, arrival.lane, m->block, arrival.to, arrival.clock);
     w->code = running;
     return fine;
+}
+
+/* Makes the arrivals of active lanes that have no copy left before them. */
+static bool arrive_now(Machine *m, Warp *w, Copies *c) {
+    uint32_t copying = 0;
+    for (int i = 0; i < c->n; i++) {
+        const Copy *one = &c->at[i];
+        if (one->bytes) copying |= 1u << one->lane;
+        if (one->bytes || !((w->active & ~copying) >> one->lane & 1)) continue;
+        if (!make_arrival(m, w, c, i--)) return false;
+    }
+    return true;
+}
+
+/* imm: groups that may stay pending; UINT64_MAX: wait_all, those not committed neither. */
+static bool do_wait(Machine *m, Warp *w, const Ins *in) {
+    Copies *c = copies_of(w);
+    int kept = 0;
+    bool waited = false;
+    if (m->shadow) shadow_step(m);
+    for (int i = 0; i < c->n; i++) {
+        Copy *copy = &c->at[i];
+        if (!is_due(c, copy, w->active, in->imm)) {
+            c->at[kept++] = *copy;
+            continue;
+        }
+        waited = true;
+        if (!arrive(m, w, in, copy)) return false;
+    }
+    c->n = kept;
+    if (waited) w->clock += m->cost.miss_l2;
+    return arrive_now(m, w, c);
 }
 
 static int find_arrival(const Copies *c, uint64_t to) {

@@ -185,15 +185,24 @@ bool mbarrier_await(Machine *m, Warp *w, const Ins *in, int lane, Block *b, uint
     return true;
 }
 
+/* Several threads that make the same object write one value: a benign race. */
 static bool init(const Who *o, uint64_t count) {
     if (count < 1 || count > MOST_COUNT)
         return wrong(o, EMU_LAUNCH_ERROR, "a count that is not from 1 to 1048575");
-    uint32_t n = (uint32_t)count;
-    store(o, add(&o->block->mbarriers, o->at), (Fields){.expected = n, .pending = n});
+    Fields f = {.expected = (uint32_t)count, .pending = (uint32_t)count};
+    uint64_t value = value_of(f);
+    if (!mem_look_at(&o->seen, o->block->shared + o->at, &value)) return false;
+    store(o, add(&o->block->mbarriers, o->at), f);
     return true;
 }
 
+/* What is under way for the object is over before the object is. */
 static bool inval(const Who *o) {
+    bool more = true;
+    while (more) {
+        if (!copies_arrive(o->m, o->at, &more)) return false;
+        if (!more && !bulk_arrive(o->m, o->block, o->at, &more)) return false;
+    }
     Mbarrier *found = object(o);
     if (found == NULL) return false;
     drop(&o->block->mbarriers, found);
@@ -286,8 +295,8 @@ static bool place(Who *o, const MbarForm *f, uint64_t address) {
     o->block = cluster_block(o->m, a.address);
     o->at = cluster_offset(a.address);
     o->seen = a;
-    uint64_t other = plain ? 0 : ~(uint64_t)0; /* its value changes */
-    return waits || mem_look_at(&a, p, &other);
+    uint64_t other = ~(uint64_t)0; /* its value changes */
+    return waits || plain || mem_look_at(&a, p, &other);
 }
 
 static bool run_lane(const Who *o, const MbarForm *f, uint64_t b, bool *over) {
