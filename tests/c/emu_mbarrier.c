@@ -216,47 +216,76 @@ static const char ring[] = HEAD INIT(
          "add.s64 %rd3, %rd3, %rd0; @!%p1 st.global.u32 [%rd3], %r9;\n"
          "barrier.cluster.arrive; barrier.cluster.wait;\n" DONE;
 
-static void run_ring(int vectors, int threads, bool backwards, uint32_t out[N], EmuResult *r) {
+/* Blocks of their own, each with a tile that it copies in bulk, there and back. */
+static const char tiles[] = HEAD
+    "mul.wide.u32 %rd3, %r3, 32; and.b64 %rd3, %rd3, 255; add.s64 %rd3, %rd3, %rd0;\n"
+    "setp.ne.u32 %p1, %r2, 0; @%p1 bra W; mbarrier.init.shared.b64 [o], 1;\n"
+    "mbarrier.arrive.expect_tx.shared.b64 _, [o], 32;\n"
+    "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [s], [%rd3], 32, [o];\n"
+    "W: bar.sync 0;\nL: mbarrier.try_wait.parity.shared.b64 %p2, [o], 0; @!%p2 bra L;\n"
+    "shl.b32 %r9, %r2, 2; and.b32 %r9, %r9, 28; add.u32 %r9, %r9, %r20;\n"
+    "setp.gt.u32 %p3, %r2, 7; @%p3 bra B; ld.shared.u32 %r10, [%r9]; add.u32 %r10, %r10, %r2;\n"
+    "st.shared.u32 [%r9], %r10; fence.proxy.async.shared::cta;\nB: bar.sync 0; @%p1 bra DONE;\n"
+    "cp.async.bulk.global.shared::cta.bulk_group [%rd3], [s], 32;\n"
+    "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;\n" DONE;
+
+typedef struct How {
+    const char *text;
+    unsigned cluster;
+    int vectors, threads; /* vectors -1: the best */
+    bool backwards;
+} How;
+
+static EmuResult run_how(How how, uint32_t out[N]) {
     EmuModel model = emu_model_round();
     Emu *e = emu_new(&model);
+    EmuResult r = {0};
     gi_err err = {.message = ""};
-    if (vectors >= 0) e->vectors = vectors;
+    if (how.vectors >= 0) e->vectors = how.vectors;
     e->batch = 64;
-    memset(out, 0xff, N * 4);
-    memset(r, 0, sizeof *r);
+    for (uint32_t i = 0; i < N; i++) out[i] = i;
     uint64_t at = emu_map(e, out, N * 4, false, "out");
-    EmuModule *m = emu_load(e, ring, strlen(ring), &err);
+    EmuModule *m = emu_load(e, how.text, strlen(how.text), &err);
     EmuLaunch l = {.kernel = "k",
                    .grid = {32, 1, 1},
                    .block = {64, 1, 1},
-                   .cluster = {4, 1, 1},
-                   .threads = threads,
-                   .backwards = backwards,
+                   .cluster = {how.cluster, how.cluster ? 1 : 0, how.cluster ? 1 : 0},
+                   .threads = how.threads,
+                   .backwards = how.backwards,
                    .params = &at};
-    bool ran = m && emu_launch(m, &l, r, &err);
-    if (!ran || r->status != EMU_OK) ok(false, "the ring runs: %s%s", err.message, r->message);
+    bool ran = m && emu_launch(m, &l, &r, &err);
+    if (!ran || r.status != EMU_OK) ok(false, "it runs: %s%s", err.message, r.message);
     emu_unload(m);
     emu_free(e);
+    return r;
+}
+
+static void every_way(const char *text, unsigned cluster, uint32_t first[N]) {
+    uint32_t out[N];
+    EmuModel model = emu_model_round();
+    Emu *e = emu_new(&model);
+    int best = e->vectors;
+    emu_free(e);
+    EmuResult a = run_how((How){text, cluster, VECTORS_BASE, 1, false}, first), b;
+    for (int v = VECTORS_BASE + 1; v <= best; v++) {
+        b = run_how((How){text, cluster, v, 1, false}, out);
+        ok(memcmp(out, first, sizeof out) == 0 && a.ticks == b.ticks, "the same, as build %d", v);
+    }
+    b = run_how((How){text, cluster, -1, 4, false}, out);
+    ok(memcmp(out, first, sizeof out) == 0 && a.ticks == b.ticks, "the same, with threads");
+    b = run_how((How){text, cluster, -1, 1, true}, out);
+    ok(memcmp(out, first, sizeof out) == 0, "the same, backwards");
 }
 
 static void engines(void) {
-    uint32_t first[N], out[N];
-    EmuResult a, b;
-    EmuModel model = emu_model_round();
-    Emu *e = emu_new(&model);
-    int best = e->vectors, wrong = 0;
-    emu_free(e);
-    run_ring(VECTORS_BASE, 1, false, first, &a);
+    uint32_t first[N];
+    int wrong = 0;
+    every_way(ring, 4, first);
     for (uint32_t i = 0; i < 32; i++) wrong += first[i] != i / 4 * 4 + (i + 3) % 4;
     is_int(wrong, 0, "each block has its neighbour's number");
-    for (int v = VECTORS_BASE + 1; v <= best; v++) {
-        run_ring(v, 1, false, out, &b);
-        ok(memcmp(out, first, sizeof out) == 0 && a.ticks == b.ticks, "the same, as build %d", v);
-    }
-    run_ring(-1, 4, false, out, &b);
-    ok(memcmp(out, first, sizeof out) == 0 && a.ticks == b.ticks, "the same, with threads");
-    run_ring(-1, 1, true, out, &b);
-    ok(memcmp(out, first, sizeof out) == 0, "the same, backwards");
+    every_way(tiles, 0, first);
+    for (uint32_t i = 0; i < N; i++) wrong += first[i] != i + 4 * (i % 8);
+    is_int(wrong, 0, "each tile was taken four times");
 }
 
 /* A cluster of two blocks. */
