@@ -127,8 +127,8 @@
     F(cuModuleGetLoadingMode) F(cuModuleGetSurfRef) F(cuModuleGetTexRef) F(cuMulticastAddDevice)  \
     F(cuMulticastBindAddr) F(cuMulticastBindMem) F(cuMulticastCreate)                             \
     F(cuMulticastGetGranularity) F(cuMulticastUnbind) F(cuOccupancyAvailableDynamicSMemPerBlock)  \
-    F(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags) F(cuOccupancyMaxActiveClusters)       \
-    F(cuOccupancyMaxPotentialBlockSizeWithFlags) F(cuOccupancyMaxPotentialClusterSize)            \
+    F(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags)                                       \
+    F(cuOccupancyMaxPotentialBlockSizeWithFlags)                                                  \
     F(cuParamSetSize) F(cuParamSetTexRef) F(cuParamSetf) F(cuParamSeti) F(cuParamSetv)            \
     F(cuPointerGetAttribute) F(cuPointerGetAttributes) F(cuPointerSetAttribute)                   \
     F(cuProfilerInitialize) F(cuSignalExternalSemaphoresAsync)                                    \

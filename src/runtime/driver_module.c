@@ -296,6 +296,30 @@ DRIVER(cuLaunchKernelEx, const DriverLaunchConfig *c, Kernel *k, void **args, vo
 }
 AGAIN(cuLaunchKernelEx, cuLaunchKernelEx_ptsz);
 
+/* The same in the run-time library's words. */
+static CudaLaunchConfig in_words(const DriverLaunchConfig *c) {
+    return (CudaLaunchConfig){.grid = c->grid,
+                              .block = c->block,
+                              .shared = c->shared,
+                              .stream = c->stream,
+                              .attributes = (CudaLaunchAttribute *)(uintptr_t)c->attributes,
+                              .n_attributes = c->n_attributes};
+}
+
+static CudaError clusters(int *n, const Kernel *k, const DriverLaunchConfig *c, bool potential) {
+    if (c == NULL) return cudaErrorInvalidValue;
+    CudaLaunchConfig same = in_words(c);
+    return potential ? kernel_potential_cluster(n, k, &same) : kernel_active_clusters(n, k, &same);
+}
+
+DRIVER(cuOccupancyMaxActiveClusters, int *n, const Kernel *k, const DriverLaunchConfig *c) {
+    return DRIVE(clusters(n, k, c, false));
+}
+DRIVER(cuOccupancyMaxPotentialClusterSize, int *size, const Kernel *k,
+       const DriverLaunchConfig *c) {
+    return DRIVE(clusters(size, k, c, true));
+}
+
 /* --- attributes of kernels: the numbers are those of cuFuncGetAttribute --- */
 
 static CudaError get_attribute(int *out, int id, Kernel *handle) {

@@ -502,7 +502,7 @@ CudaError kernel_active_blocks(int *n, const void *f, int threads, size_t dynami
 
 /* The GPU's processors come in groups that a cluster does not leave, and no number says which: so
 ** this is as many clusters as there are blocks for. */
-static CudaError active_clusters(int *n, const void *f, const CudaLaunchConfig *c) {
+CudaError kernel_active_clusters(int *n, const void *f, const CudaLaunchConfig *c) {
     const Kernel *k = module_ready(f);
     if (n == NULL || c == NULL || k == NULL)
         return n && c ? cudaErrorInvalidDeviceFunction : cudaErrorInvalidValue;
@@ -516,10 +516,10 @@ static CudaError active_clusters(int *n, const void *f, const CudaLaunchConfig *
 }
 
 API(cudaOccupancyMaxActiveClusters, int *n, const void *f, const CudaLaunchConfig *c) {
-    return CALL(active_clusters(n, f, c));
+    return CALL(kernel_active_clusters(n, f, c));
 }
 
-static CudaError potential_cluster(int *size, const void *f, const CudaLaunchConfig *c) {
+CudaError kernel_potential_cluster(int *size, const void *f, const CudaLaunchConfig *c) {
     const Kernel *k = module_ready(f);
     if (size == NULL || c == NULL || k == NULL)
         return size && c ? cudaErrorInvalidDeviceFunction : cudaErrorInvalidValue;
@@ -529,7 +529,7 @@ static CudaError potential_cluster(int *size, const void *f, const CudaLaunchCon
 }
 
 API(cudaOccupancyMaxPotentialClusterSize, int *size, const void *f, const CudaLaunchConfig *c) {
-    return CALL(potential_cluster(size, f, c));
+    return CALL(kernel_potential_cluster(size, f, c));
 }
 
 API(cudaOccupancyMaxActiveBlocksPerMultiprocessor, int *n, const void *f, int threads,

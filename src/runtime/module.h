@@ -55,6 +55,9 @@ CudaError kernel_active_blocks(int *n, const void *handle, int threads, size_t d
 /* The op of a launch, whose params the caller frees. */
 CudaError launch_op(const void *handle, Dim3 grid, Dim3 block, void **args, size_t shared,
                     LaunchKind kind, Op *out);
+/* Clusters of such launches that fit on the GPU; blocks of the largest cluster that does. */
+CudaError kernel_active_clusters(int *n, const void *handle, const CudaLaunchConfig *c);
+CudaError kernel_potential_cluster(int *size, const void *handle, const CudaLaunchConfig *c);
 /* What the attributes of a launch ask for. */
 LaunchKind launch_kind(const CudaLaunchAttribute *attributes, unsigned n);
 

@@ -2,6 +2,8 @@
 // blocks, copies and stores into other blocks' memory, and what the run-time library says of them.
 #include <cooperative_groups.h>
 #include <cstdio>
+#include <cuda.h>
+#include <cuda_runtime.h>
 namespace cg = cooperative_groups;
 
 enum { T = 64, BLOCKS = 8, N = T * BLOCKS };
@@ -100,6 +102,13 @@ __global__ void __cluster_dims__(2, 1, 1) exchange(const int *in, int *out) {
     meet();
 }
 
+template <class F> static F entry(const char *name) {
+    void *found = nullptr;
+    cudaDriverEntryPointQueryResult result;
+    cudaGetDriverEntryPointByVersion(name, &found, 12000, cudaEnableDefault, &result);
+    return (F)found;
+}
+
 int main() {
     int h[N], o[N], *in, *out, wrong = 0, n = 0;
     for (int i = 0; i < N; i++) h[i] = i * i % 97;
@@ -148,6 +157,23 @@ int main() {
     printf("fit: %d\n", n > 0);
     cudaOccupancyMaxPotentialClusterSize(&n, bins, &config);
     printf("largest: %d\n", n);
+    CUfunction driver; // the same by the driver API
+    CUlaunchConfig other = {BLOCKS, 1, 1, T, 1, 1, 128, nullptr, nullptr, 0};
+    CUlaunchAttribute cluster = {};
+    cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    cluster.value.clusterDim = {4, 1, 1};
+    other.attrs = &cluster, other.numAttrs = 1;
+    cudaGetFuncBySymbol((cudaFunction_t *)&driver, (const void *)bins);
+    void *args[] = {&out};
+    cudaMemset(out, 0, sizeof o);
+    int code = entry<CUresult (*)(const CUlaunchConfig *, CUfunction, void **, void **)>(
+        "cuLaunchKernelEx")(&other, driver, args, nullptr);
+    cudaMemcpy(o, out, sizeof o, cudaMemcpyDeviceToHost);
+    wrong = code;
+    for (int b = 0; b < 128; b++) wrong += o[b] != 4;
+    entry<CUresult (*)(int *, CUfunction, const CUlaunchConfig *)>("cuOccupancyMaxActiveClusters")(
+        &n, driver, &other);
+    printf("driver: %d wrong, %d\n", wrong, n > 0);
     config.gridDim = 7;
     printf("uneven: %s\n", cudaGetErrorName(cudaLaunchKernelEx(&config, bins, out)));
     printf("end: %s\n", cudaGetErrorName(cudaDeviceSynchronize()));
