@@ -27,8 +27,8 @@ typedef enum Kind {
 static const char *const words_of_kind[KINDS] = {
     [KIND_ORDER] = "weak volatile relaxed acquire release acq_rel",
     [KIND_SCOPE] = "cta cluster gpu sys",
-    [KIND_SPACE] = "global shared shared::cta shared::cluster local const param param::entry "
-                   "param::func",
+    [KIND_SPACE] = ("global shared shared::cta shared::cluster local const param param::entry "
+                    "param::func"),
     [KIND_CACHE] = "ca cg cs lu cv wb wt",
     [KIND_READ_ONLY] = "nc",
     [KIND_EVICT] =
