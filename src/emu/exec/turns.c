@@ -171,7 +171,8 @@ static bool check_clock(Machine *m, Warp *w) {
 }
 
 static void end_warp(Machine *m, Warp *w) {
-    if (!copies_end(m, w) || !bulk_warp_ended(m, w)) return;
+    if (w->s.copies && !copies_end(m, w)) return;
+    if (m->n_bulk && !bulk_warp_ended(m, w)) return;
     w->state = WARP_DONE;
     m->block->ended++;
     if (m->n_spare < m->n_warps) m->spare[m->n_spare++] = w->s;
@@ -304,7 +305,6 @@ static bool begin_block(Machine *m, uint64_t index) {
     if (b->reserved) memset(b->reserved, 0xff, RESERVED_BYTES);
     if (b->barriers_met) memset(b->barrier, 0, sizeof b->barrier);
     b->barriers_met = b->ended = 0;
-    b->mbarriers.n = 0;
     b->cluster_clock = 0;
     for (int i = 0; i < m->n_warps; i++) {
         b->warp[i].state = WARP_READY;
@@ -314,7 +314,7 @@ static bool begin_block(Machine *m, uint64_t index) {
         b->warp[i].quiet = (Quiet){0};
         if (b->warp[i].saw) memset(b->warp[i].seen, 0, sizeof b->warp[i].seen);
         b->warp[i].saw = false;
-        b->warp[i].met = b->warp[i].passes = 0;
+        if (m->has_clusters) b->warp[i].met = b->warp[i].passes = 0;
         b->warp[i].live = b->warp[i].exist;
     }
     enter_block(m, b);
@@ -326,7 +326,7 @@ static bool begin_block(Machine *m, uint64_t index) {
 /* The block that runs is over; its place in the list is k. */
 static void end_block(Machine *m, int k) {
     if (m->n_bulk) bulk_block_ended(m);
-    mbarriers_clear(&m->block->mbarriers);
+    if (m->block->mbarriers.n) mbarriers_clear(&m->block->mbarriers);
     if (m->shadow) shadow_block_end(m);
     cost_block_end(m);
     m->n_open--;
