@@ -228,7 +228,7 @@ keepers := $(patsubst %,$O/fuzz/keep/emu_%,alloc async core_barrier core_cost co
            core_names core_variants core_weigh diverge faults forms fp8 instructions_atomic \
            instructions_control instructions_convert instructions_float instructions_half \
            instructions_int instructions_memory instructions_texture instructions_warp matrix \
-           matrix_faults matrix_group modules surface threads turns warps)
+           matrix_faults matrix_group mbarrier modules surface threads turns warps)
 
 $O/fuzz/keep/%: tests/c/%.c tests/fuzz/keep.c $O/libgilua.a $O/flags
 	$Qmkdir -p $(@D)

@@ -69,6 +69,7 @@ enum {
     ORDER_EXPECTED = 128, /* a load of what a compare-and-swap at the same address expects */
     ORDER_BLIND = 256,    /* an atomic whose result nobody reads */
     ORDER_SWAP = 1024,    /* a compare-and-swap */
+    ORDER_AHEAD = 2048,   /* a copy that will write there, asynchronously */
     ORDER_CACHED = 512    /* a load through a cache that does not see the launch's writes */
 };
 
@@ -194,6 +195,21 @@ typedef enum PoolKind {
     POOL_SHARED_DYNAMIC,
     POOL_RESERVED, /* shared memory that is the system's, see RESERVED_AT */
     POOL_RESERVED_END,
+    POOL_CLUSTERID_X,
+    POOL_CLUSTERID_Y,
+    POOL_CLUSTERID_Z,
+    POOL_NCLUSTERID_X,
+    POOL_NCLUSTERID_Y,
+    POOL_NCLUSTERID_Z,
+    POOL_CLUSTER_CTAID_X,
+    POOL_CLUSTER_CTAID_Y,
+    POOL_CLUSTER_CTAID_Z,
+    POOL_CLUSTER_NCTAID_X,
+    POOL_CLUSTER_NCTAID_Y,
+    POOL_CLUSTER_NCTAID_Z,
+    POOL_CLUSTER_RANK,
+    POOL_CLUSTER_SIZE,
+    POOL_CLUSTER_EXPLICIT,
     POOL_WORKSPACE_LOW, /* the address of a cooperative launch's barrier, else 0 */
     POOL_WORKSPACE_HIGH,
     POOL_ZERO
@@ -235,6 +251,8 @@ struct Code {
     int n_sync, cap_sync;
     struct MatrixForm *matrix; /* exec/matrix.h */
     int n_matrix, cap_matrix;
+    struct BulkForm *bulk; /* exec/bulk.h */
+    int n_bulk, cap_bulk;
     int *jump; /* brx.idx tables, one after the other: Ins indices */
     int n_jump, cap_jump;
     SlowFn *slow;
@@ -458,6 +476,11 @@ struct Warp {
     int frame;          /* the running one */
     uint32_t local_top; /* bytes a lane may use now */
     Quiet quiet;
+    int64_t spared; /* warp instructions of its turn that it gave up */
+    bool failed;    /* in this turn: an mbarrier's phase that it waits for is not over */
+    uint32_t met, passes; /* cluster.c: lanes that arrived at its barrier; that may pass it */
+    double met_clock;     /* … when */
+    uint32_t bulk_groups[LANES]; /* bulk.c: that each lane committed, ever */
     bool saw; /* it looked at something in this block: the first lane last at saw_at of saw_in */
     PtxSpace saw_in;
     uint64_t saw_at;
@@ -479,6 +502,15 @@ typedef struct Barrier {
 ** groups) are given their piece of it. Here it lies where no other shared memory can. */
 enum { RESERVED_AT = 1 << 24, RESERVED_BYTES = 1024 };
 
+/* The shared memory of the block of rank r in a cluster begins at CLUSTER_AT + r * CLUSTER_STEP, in
+** the same window: what mapa gives. */
+enum { CLUSTER_AT = 1 << 28, CLUSTER_STEP = 1 << 24, MOST_CLUSTER = 16 };
+
+typedef struct Mbarriers { /* that are initialised, in a block's shared memory */
+    struct Mbarrier *at;
+    int n, cap;
+} Mbarriers;
+
 typedef struct Block {
     unsigned ctaid[3], smid;
     Warp *warp;
@@ -487,6 +519,10 @@ typedef struct Block {
     Barrier barrier[16];
     uint32_t barriers_met; /* bit id: a warp came to that barrier */
     uint32_t ended;        /* warps */
+    uint64_t cluster;      /* its cluster's number, and its rank in it */
+    unsigned rank;
+    double cluster_clock; /* when the cluster's barrier was complete last */
+    Mbarriers mbarriers;  /* mbarrier.c */
 } Block;
 
 typedef struct Shadow Shadow; /* shadow.c: uninitialised reads and races */
@@ -531,6 +567,11 @@ struct Machine {
     Block **open; /* the first n_open have begun, all n_made have memory */
     int n_open, n_made, cap_open;
     int64_t resident; /* blocks that the GPU holds at a time */
+    unsigned cluster[3];  /* blocks of a cluster in each direction; 1 where there are none */
+    int cluster_size;     /* … in all */
+    bool has_clusters;    /* the launch says so, or the kernel */
+    struct Bulk *bulk;    /* bulk.c: copies under way */
+    int n_bulk, cap_bulk;
     WarpStore *spare; /* of warps that ended; room for n_warps */
     int n_spare;
     int64_t turn; /* warp instructions of a turn */
@@ -582,7 +623,7 @@ bool fault_is_noted(Machine *m, const Warp *w, const Ins *in, EmuWarning kind);
 /* "lanes 3, 5-7 and 9" */
 void fault_lanes(uint32_t mask, char *out, size_t cap);
 
-/* async.c */
+/* async.c, mbarrier.c, bulk.c and cluster.c: exec/async.h has more */
 void copies_begin(Copies *c); /* a warp begins: none is under way */
 void copies_free(Copies *c);
 
@@ -784,7 +825,8 @@ uint64_t threads_run(Machine *m, uint64_t next, uint64_t blocks);
 void threads_free(Machine *m);
 
 /* barrier.c: barriers of the block. In Ins.x of one: */
-enum { BAR_SYNC, BAR_ARRIVE, BAR_RED_POPC, BAR_RED_AND, BAR_RED_OR, BAR_KIND = 15 };
+enum { BAR_SYNC, BAR_ARRIVE, BAR_RED_POPC, BAR_RED_AND, BAR_RED_OR, BAR_CLUSTER, BAR_KIND = 15 };
+enum { CLUSTER_BARRIER = 16 }; /* Warp.barrier of one that waits at the cluster's */
 enum { BAR_COUNTED = 16, BAR_ALIGNED = 32, BAR_FIXED = 64 }; /* FIXED: of plain numbers */
 Stop barrier_reach(Machine *m, Warp *w, const Ins *in);
 /* Do all lanes of a warp that has no path to run wait at one barrier? */
@@ -809,8 +851,17 @@ void shadow_block(Machine *m);                   /* a new block begins to run */
 void shadow_enter(Machine *m);                   /* one that began earlier runs on */
 void shadow_block_end(Machine *m);               /* the running one is over */
 void shadow_barrier(Machine *m, uint32_t warps); /* these warps passed a barrier together */
+void shadow_cluster(Machine *m);                 /* the running block's cluster met */
 void shadow_warp_sync(Machine *m, const Warp *w, uint32_t lanes);
 void shadow_fence(Machine *m, const Warp *w, bool whole_gpu); /* by the active lanes */
+/* A cp.async to these bytes of shared memory begins (1), or is over (-1). */
+void shadow_copy(Machine *m, uint64_t at, unsigned bytes, int change);
+/* A copy wrote to a block's shared memory. */
+void shadow_landed(Machine *m, const Block *b, uint64_t at, unsigned bytes);
+/* fence.proxy.async by the active lanes. And: is there one behind all that threads wrote to bytes
+** of shared memory which a copy is about to read? Else it is told; false: the launch ends. */
+void shadow_proxy_fence(Machine *m, const Warp *w);
+bool shadow_proxy(Machine *m, Warp *w, const Ins *in, int lane, uint64_t at, uint32_t bytes);
 void shadow_local_frame(Machine *m, const Warp *w, uint32_t from, uint32_t to);
 void shadow_object(Machine *m, Alloc *a); /* it has just been allocated */
 void shadow_step(Machine *m); /* a warp's next access: an instruction that runs again is another */

@@ -403,6 +403,7 @@ bool emu_exact_compare(const EmuExact *a, const EmuExact *b, EmuCertificate *out
 typedef struct EmuLaunch {
     const char *kernel;
     unsigned grid[3], block[3];
+    unsigned cluster[3];       /* blocks of a cluster; 0: as the kernel says, or none */
     size_t shared_bytes;       /* dynamic */
     const void *params;        /* EmuKernelInfo.param_bytes, laid out by param_offset */
     int max_faults;            /* the launch ends at the last of this many instructions with a fault
@@ -434,12 +435,33 @@ typedef struct EmuLaunch {
     void *print_user;
 } EmuLaunch;
 
+/* A tensor in global memory, as bulk copies address it: what cuTensorMapEncode fills in. Programs
+** keep it in 128 bytes and hand it on. */
+typedef struct EmuTensorMap {
+    uint64_t magic, address;
+    uint64_t stride[4]; /* bytes, of dimensions 1 to 4 */
+    uint32_t last[5];   /* of each dimension: its size less one */
+    uint16_t box[5];    /* elements; im2col: channels, pixels */
+    uint8_t step[5];    /* traversal stride in each dimension */
+    uint8_t type, rank; /* CUtensorMapDataType */
+    uint8_t swizzle;    /* 0 none, 1, 2, 3: over 32, 64, 128 bytes */
+    uint8_t im2col;
+    int16_t lower[3], upper[3]; /* im2col: corners of the box of pixels */
+} EmuTensorMap;
+
+enum { EMU_TENSOR_BYTES = 128 };
+#define EMU_TENSOR_MAGIC 0x70616d726f736e74u
+
+/* Bytes of an element of a CUtensorMapDataType; 0: it is not supported. */
+unsigned emu_tensor_element(int type);
+
 /* What ended a launch: CUDA has an error code of its own for each. */
 typedef enum EmuCause {
     EMU_CAUSE_NONE,          /* nothing: it is EMU_OK */
     EMU_CAUSE_FAULT,         /* of the kernel; status says which */
     EMU_CAUSE_CONFIGURATION, /* refused, it did not begin: empty, or larger than a GPU takes */
     EMU_CAUSE_RESOURCES,     /* refused: more threads, registers or memory than there are for it */
+    EMU_CAUSE_CLUSTER,       /* refused: clusters that do not fit the grid, the kernel or the GPU */
     EMU_CAUSE_COOPERATIVE,   /* refused: more blocks than can run at a time */
     EMU_CAUSE_ASSERT,
     EMU_CAUSE_TRAP, /* trap, brkpt */

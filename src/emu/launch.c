@@ -1,6 +1,7 @@
 /* launch.c - one launch: checks it, gives it its registers and memory, has its blocks run
 ** (turns.c). */
 #include "emu/core.h"
+#include "emu/exec/async.h"
 #include "emu/exec/nested.h"
 #include "emu/exec/tex.h"
 #include "emu/check/undefined.h"
@@ -50,6 +51,19 @@ static bool check_geometry(Machine *m) {
     return true;
 }
 
+static bool check_clusters(Machine *m) {
+    const EmuLaunch *l = m->launch;
+    if (cluster_begin(m)) {
+        if (l->exact && m->has_clusters) exact_fail(l->exact, "its blocks form clusters");
+        return true;
+    }
+    return refuse(m, EMU_CAUSE_CLUSTER,
+                  "clusters of (%u,%u,%u) blocks for a grid of (%u,%u,%u): at most %d, a divisor "
+                  "of the grid's, and what the kernel requires (%s)",
+                  m->cluster[0], m->cluster[1], m->cluster[2], l->grid[0], l->grid[1], l->grid[2],
+                  MOST_CLUSTER, m->entry->func->directives ? m->entry->func->directives : "");
+}
+
 static bool check_bounds(Machine *m) {
     const PtxFunc *f = m->entry->func;
     const unsigned *b = m->launch->block;
@@ -67,8 +81,16 @@ static bool check_bounds(Machine *m) {
     return true;
 }
 
-static uint64_t align16(uint64_t x) {
-    return (x + 15) & ~(uint64_t)15;
+/* Where dynamic shared memory begins behind so many bytes: as its declarations want it aligned. */
+static uint32_t dynamic_base(const Machine *m, uint64_t bytes) {
+    const PtxModule *ptx = m->mod->ptx;
+    uint64_t unit = 16;
+    for (int i = 0; i < ptx->n_vars; i++) {
+        const PtxVar *v = ptx->vars[i];
+        bool is_dynamic = v->space == PTX_SHARED && v->is_extern;
+        if (is_dynamic && v->align > 0 && (uint64_t)v->align > unit) unit = (uint64_t)v->align;
+    }
+    return (uint32_t)((bytes + unit - 1) / unit * unit);
 }
 
 /* A kernel's own arrays are no stack: the driver gives each thread what they take, at most 512 KB
@@ -78,7 +100,7 @@ enum { MOST_LOCAL = 512 * 1024 };
 static bool check_memory(Machine *m) {
     const EmuModel *g = m->model;
     double fixed = (double)m->entry->shared_bytes, all;
-    m->dynamic_base = (uint32_t)align16(m->entry->shared_bytes);
+    m->dynamic_base = dynamic_base(m, m->entry->shared_bytes);
     all =
         m->launch->shared_bytes ? (double)m->dynamic_base + (double)m->launch->shared_bytes : fixed;
     if (g->shared_per_block_default > 0 && fixed > g->shared_per_block_default)
@@ -297,7 +319,9 @@ static bool begin_cooperation(Machine *m) {
 
 void launch_grid(Machine *m) {
     int spilled;
-    if (!check_geometry(m) || !check_bounds(m) || !check_memory(m) || !check_registers(m)) return;
+    if (!check_geometry(m) || !check_clusters(m) || !check_bounds(m) || !check_memory(m) ||
+        !check_registers(m))
+        return;
     int resident = give_registers(m, &spilled);
     if (resident < 1) {
         refuse(m, EMU_CAUSE_RESOURCES,
@@ -308,6 +332,11 @@ void launch_grid(Machine *m) {
     }
     m->result->shared_bytes = m->shared_bytes;
     m->resident = resident * (int64_t)(m->model->sms >= 1 ? m->model->sms : 1);
+    if (m->cluster_size > m->resident) {
+        refuse(m, EMU_CAUSE_CLUSTER, "a cluster of %d blocks; %lld can run at a time",
+               m->cluster_size, (long long)m->resident);
+        return;
+    }
     if (m->launch->cooperative && !begin_cooperation(m)) return;
     double warps = m->model->max_threads_per_sm / LANES;
     m->result->occupancy = warps > 0 ? resident * m->n_warps / warps : 0;

@@ -1,6 +1,7 @@
 /* memory.c - every access the fast paths of exec_mem.h leave over: lane by lane, each checked for
 ** bounds, alignment and permission, in lane order. */
 #include "emu/decode/bounds.h"
+#include "emu/exec/async.h"
 #include "emu/exec/lanes.h"
 #include "emu/check/undefined.h"
 #include "emu/view.h"
@@ -57,7 +58,11 @@ static void describe_global(const Access *a, char *out, size_t cap) {
 
 void mem_describe(const Access *a, char *out, size_t cap) {
     int n = snprintf(out, cap, "%s memory at ", space_name(a->space));
-    if (a->space == PTX_SHARED || a->space == PTX_LOCAL)
+    if (a->space == PTX_SHARED && cluster_names(a->address))
+        snprintf(out + n, cap - (size_t)n, "offset 0x%llx of block %llu of the cluster",
+                 (unsigned long long)cluster_offset(a->address),
+                 (unsigned long long)(a->address - CLUSTER_AT) / CLUSTER_STEP);
+    else if (a->space == PTX_SHARED || a->space == PTX_LOCAL)
         snprintf(out + n, cap - (size_t)n, "offset 0x%llx", (unsigned long long)a->address);
     else describe_global(a, out + n, cap - (size_t)n);
 }
@@ -171,12 +176,20 @@ static bool is_reserved(const Access *a) {
     return a->space == PTX_SHARED && a->address - RESERVED_AT < RESERVED_BYTES;
 }
 
+/* Shared memory, by an offset or by an address in the cluster. */
+static uint8_t *shared_at(const Access *a) {
+    Access inside = *a;
+    Block *b = cluster_block_or_fault(a->m, a->w, a->in, a->lane, a->address);
+    inside.address = cluster_offset(a->address);
+    return b && check_window(&inside, a->m->shared_bytes) ? b->shared + inside.address : NULL;
+}
+
 /* Host bytes of anything but local memory. */
 static uint8_t *host_at(const Access *a, bool is_read) {
     if (a->space == PTX_PARAM) return param_at(a);
     bool is_shared = a->space == PTX_SHARED;
     if (is_reserved(a)) return reserved_at(a);
-    if (is_shared) return check_window(a, a->m->shared_bytes) ? a->m->shared + a->address : NULL;
+    if (is_shared) return shared_at(a);
     uint8_t *p = global_at(a);
     if (p) note_reach(a, is_read);
     return p;

@@ -112,6 +112,8 @@ static Member *member_new(const Machine *m, View *v) {
     one->m.team = NULL;
     one->m.open = NULL;
     one->m.n_open = one->m.n_made = one->m.cap_open = 0;
+    one->m.bulk = NULL;
+    one->m.n_bulk = one->m.cap_bulk = 0;
     one->m.spare = NULL;
     one->m.n_spare = 0;
     one->m.fetches = NULL;
@@ -170,7 +172,8 @@ static uint64_t used_so_far(const Machine *m) {
 }
 
 bool threads_worth(Machine *m, uint64_t next, uint64_t blocks) {
-    if (m->launch->threads < 2 || m->launch->exact || next == 0 || next >= blocks || m->ended)
+    if (m->launch->threads < 2 || m->launch->exact || m->has_clusters || next == 0 ||
+        next >= blocks || m->ended)
         return false;
     if (m->team == NULL) {
         double left = (double)used_so_far(m) / (double)next * (double)(blocks - next);

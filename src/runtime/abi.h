@@ -238,7 +238,8 @@ typedef struct CudaFuncAttributes {
 
 enum { /* of a kernel */
     cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
-    cudaFuncAttributePreferredSharedMemoryCarveout = 9
+    cudaFuncAttributePreferredSharedMemoryCarveout = 9,
+    cudaFuncAttributeNonPortableClusterSizeAllowed = 14
 };
 
 typedef struct CudaLaunchAttribute { /* of a launch: cooperative, cluster, priority … */

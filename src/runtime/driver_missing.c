@@ -132,8 +132,8 @@
     F(cuModuleGetLoadingMode) F(cuModuleGetSurfRef) F(cuModuleGetTexRef) F(cuMulticastAddDevice)  \
     F(cuMulticastBindAddr) F(cuMulticastBindMem) F(cuMulticastCreate)                             \
     F(cuMulticastGetGranularity) F(cuMulticastUnbind) F(cuOccupancyAvailableDynamicSMemPerBlock)  \
-    F(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags) F(cuOccupancyMaxActiveClusters)       \
-    F(cuOccupancyMaxPotentialBlockSizeWithFlags) F(cuOccupancyMaxPotentialClusterSize)            \
+    F(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags)                                       \
+    F(cuOccupancyMaxPotentialBlockSizeWithFlags)                                                  \
     F(cuParamSetSize) F(cuParamSetTexRef) F(cuParamSetf) F(cuParamSeti) F(cuParamSetv)            \
     F(cuPointerGetAttribute) F(cuPointerGetAttributes) F(cuPointerSetAttribute)                   \
     F(cuProfilerInitialize) F(cuSignalExternalSemaphoresAsync)                                    \
@@ -155,8 +155,8 @@
     F(cuStreamUpdateCaptureDependencies_ptsz) F(cuStreamUpdateCaptureDependencies_v2)             \
     F(cuStreamUpdateCaptureDependencies_v2_ptsz) F(cuStreamWaitEvent_ptsz)                        \
     F(cuSurfObjectGetResourceDesc) F(cuSurfRefGetArray) F(cuSurfRefSetArray)                      \
-    F(cuTensorMapEncodeIm2col) F(cuTensorMapEncodeIm2colWide) F(cuTensorMapEncodeTiled)           \
-    F(cuTensorMapReplaceAddress) F(cuTexObjectGetResourceDesc) F(cuTexObjectGetResourceViewDesc)  \
+    F(cuTensorMapEncodeIm2colWide)                                                                \
+    F(cuTexObjectGetResourceDesc) F(cuTexObjectGetResourceViewDesc)  \
     F(cuTexObjectGetTextureDesc) F(cuTexRefCreate) F(cuTexRefDestroy) F(cuTexRefGetAddress)       \
     F(cuTexRefGetAddressMode) F(cuTexRefGetAddress_v2) F(cuTexRefGetArray)                        \
     F(cuTexRefGetBorderColor) F(cuTexRefGetFilterMode) F(cuTexRefGetFlags) F(cuTexRefGetFormat)   \

@@ -247,7 +247,7 @@ static CudaError from_buffer(const Kernel *k, void **extra, void ***args) {
     return cudaSuccess;
 }
 
-static CudaError launch(Kernel *handle, Dim3 grid, Dim3 block, size_t shared, bool cooperative,
+static CudaError launch(Kernel *handle, Dim3 grid, Dim3 block, size_t shared, LaunchKind kind,
                         Stream *s, void **args, void **extra) {
     const Kernel *k = module_ready(handle);
     void **own = NULL;
@@ -256,7 +256,7 @@ static CudaError launch(Kernel *handle, Dim3 grid, Dim3 block, size_t shared, bo
         return k ? cudaErrorInvalidValue : cudaErrorInvalidResourceHandle;
     CudaError e = extra ? from_buffer(k, extra, &own) : cudaSuccess;
     if (e == cudaSuccess)
-        e = launch_op(handle, grid, block, extra ? own : args, shared, cooperative, &op);
+        e = launch_op(handle, grid, block, extra ? own : args, shared, kind, &op);
     free(own);
     if (e) return e;
     e = op_submit(s, &op);
@@ -266,12 +266,14 @@ static CudaError launch(Kernel *handle, Dim3 grid, Dim3 block, size_t shared, bo
 
 DRIVER(cuLaunchKernel, Kernel *k, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
        unsigned bz, unsigned shared, Stream *s, void **args, void **extra) {
-    return DRIVE(launch(k, (Dim3){gx, gy, gz}, (Dim3){bx, by, bz}, shared, false, s, args, extra));
+    return DRIVE(launch(k, (Dim3){gx, gy, gz}, (Dim3){bx, by, bz}, shared, (LaunchKind){0}, s,
+                        args, extra));
 }
 AGAIN(cuLaunchKernel, cuLaunchKernel_ptsz);
 DRIVER(cuLaunchCooperativeKernel, Kernel *k, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
        unsigned by, unsigned bz, unsigned shared, Stream *s, void **args) {
-    return DRIVE(launch(k, (Dim3){gx, gy, gz}, (Dim3){bx, by, bz}, shared, true, s, args, NULL));
+    return DRIVE(launch(k, (Dim3){gx, gy, gz}, (Dim3){bx, by, bz}, shared,
+                        (LaunchKind){.cooperative = true}, s, args, NULL));
 }
 AGAIN(cuLaunchCooperativeKernel, cuLaunchCooperativeKernel_ptsz);
 
@@ -284,22 +286,39 @@ typedef struct DriverLaunchConfig {
 } DriverLaunchConfig;
 
 static CudaError launch_config(const DriverLaunchConfig *c, Kernel *k, void **args, void **extra) {
-    bool cooperative = false;
     if (c == NULL) return cudaErrorInvalidValue;
-    for (unsigned i = 0; i < c->n_attributes; i++) {
-        const CudaLaunchAttribute *a = &c->attributes[i];
-        const Dim3 *d = &a->value.cluster;
-        if (a->id == cudaLaunchAttributeCooperative) cooperative = a->value.cooperative != 0;
-        if (a->id == cudaLaunchAttributeClusterDimension && d->x * d->y * d->z > 1)
-            return cudaErrorInvalidClusterSize;
-    }
-    return launch(k, c->grid, c->block, c->shared, cooperative, c->stream, args, extra);
+    return launch(k, c->grid, c->block, c->shared, launch_kind(c->attributes, c->n_attributes),
+                  c->stream, args, extra);
 }
 
 DRIVER(cuLaunchKernelEx, const DriverLaunchConfig *c, Kernel *k, void **args, void **extra) {
     return DRIVE(launch_config(c, k, args, extra));
 }
 AGAIN(cuLaunchKernelEx, cuLaunchKernelEx_ptsz);
+
+/* The same in the run-time library's words. */
+static CudaLaunchConfig in_words(const DriverLaunchConfig *c) {
+    return (CudaLaunchConfig){.grid = c->grid,
+                              .block = c->block,
+                              .shared = c->shared,
+                              .stream = c->stream,
+                              .attributes = (CudaLaunchAttribute *)(uintptr_t)c->attributes,
+                              .n_attributes = c->n_attributes};
+}
+
+static CudaError clusters(int *n, const Kernel *k, const DriverLaunchConfig *c, bool potential) {
+    if (c == NULL) return cudaErrorInvalidValue;
+    CudaLaunchConfig same = in_words(c);
+    return potential ? kernel_potential_cluster(n, k, &same) : kernel_active_clusters(n, k, &same);
+}
+
+DRIVER(cuOccupancyMaxActiveClusters, int *n, const Kernel *k, const DriverLaunchConfig *c) {
+    return DRIVE(clusters(n, k, c, false));
+}
+DRIVER(cuOccupancyMaxPotentialClusterSize, int *size, const Kernel *k,
+       const DriverLaunchConfig *c) {
+    return DRIVE(clusters(size, k, c, true));
+}
 
 /* --- attributes of kernels: the numbers are those of cuFuncGetAttribute --- */
 

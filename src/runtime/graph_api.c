@@ -90,7 +90,7 @@ PER_THREAD(cudaGraphUpload);
 static CudaError kernel_op(const CudaKernelNode *p, Op *op) {
     if (p == NULL) return cudaErrorInvalidValue;
     if (p->extra) return cudaErrorNotSupported;
-    return launch_op(p->func, p->grid, p->block, p->params, p->shared, false, op);
+    return launch_op(p->func, p->grid, p->block, p->params, p->shared, (LaunchKind){0}, op);
 }
 
 static CudaError memset_op(const CudaMemset *p, Op *op) {

@@ -88,6 +88,7 @@ static CudaError code_of(const EmuResult *r) {
     case EMU_CAUSE_NONE: return cudaSuccess;
     case EMU_CAUSE_CONFIGURATION: return cudaErrorInvalidConfiguration;
     case EMU_CAUSE_RESOURCES: return cudaErrorLaunchOutOfResources;
+    case EMU_CAUSE_CLUSTER: return cudaErrorInvalidClusterSize;
     case EMU_CAUSE_COOPERATIVE: return cudaErrorCooperativeLaunchTooLarge;
     case EMU_CAUSE_ASSERT: return cudaErrorAssert;
     case EMU_CAUSE_TRAP: return cudaErrorLaunchFailure;
@@ -99,7 +100,7 @@ static CudaError code_of(const EmuResult *r) {
 
 static bool was_refused(const EmuResult *r) {
     return r->cause == EMU_CAUSE_CONFIGURATION || r->cause == EMU_CAUSE_RESOURCES ||
-           r->cause == EMU_CAUSE_COOPERATIVE;
+           r->cause == EMU_CAUSE_COOPERATIVE || r->cause == EMU_CAUSE_CLUSTER;
 }
 
 /* What a kernel did wrong stays: the device is lost to the program. */
@@ -137,8 +138,9 @@ static bool run(const OpLaunch *l, EmuResult *r, CudaError *refusal) {
                      .footprint = c->streams,
                      .check_races = c->races,
                      .threads = c->threads,
-                     .cooperative = l->cooperative,
                      .begun_ns = report->device_ns,
+                     .cooperative = l->kind.cooperative,
+                     .cluster = {l->kind.cluster.x, l->kind.cluster.y, l->kind.cluster.z},
                      .print = keep_print};
     contents_settle_all();
     patience_begin(l);
@@ -254,6 +256,22 @@ static CudaError check_cooperative(const Kernel *k, Dim3 grid, Dim3 block, size_
                   (unsigned long long)most, k->shown);
 }
 
+enum { PORTABLE_CLUSTER = 8, LARGEST_CLUSTER = 16 };
+
+/* What is not asked for here, but said by the kernel, the emulator checks. */
+static CudaError check_cluster(const Kernel *k, Dim3 grid, Dim3 c) {
+    unsigned most = k->any_cluster ? LARGEST_CLUSTER : PORTABLE_CLUSTER;
+    if (c.x == 0 && c.y == 0 && c.z == 0) return cudaSuccess;
+    bool fits = c.x && c.y && c.z && c.x <= most && c.y <= most && c.z <= most &&
+                c.x * c.y * c.z <= most && grid.x % c.x == 0 && grid.y % c.y == 0 &&
+                grid.z % c.z == 0;
+    if (fits) return cudaSuccess;
+    return failed(cudaErrorInvalidClusterSize,
+                  "clusters of %u x %u x %u blocks in a grid of %u x %u x %u; they divide the "
+                  "grid, and have at most %u blocks, kernel %s",
+                  c.x, c.y, c.z, grid.x, grid.y, grid.z, most, k->shown);
+}
+
 static uint8_t *laid_out(const Kernel *k, void **args) {
     uint8_t *params = gi_alloc(k->info.param_bytes + 8);
     for (int i = 0; i < k->info.n_params; i++)
@@ -262,11 +280,12 @@ static uint8_t *laid_out(const Kernel *k, void **args) {
 }
 
 CudaError launch_op(const void *handle, Dim3 grid, Dim3 block, void **args, size_t shared,
-                    bool cooperative, Op *out) {
+                    LaunchKind kind, Op *out) {
     Kernel *k = module_ready(handle);
     if (k == NULL) return cudaErrorInvalidDeviceFunction;
     CudaError e = check_launch(k, grid, block, shared);
-    if (e == cudaSuccess && cooperative) e = check_cooperative(k, grid, block, shared);
+    if (e == cudaSuccess && kind.cooperative) e = check_cooperative(k, grid, block, shared);
+    if (e == cudaSuccess) e = check_cluster(k, grid, kind.cluster);
     if (e) return e;
     if (k->info.n_params && args == NULL) return cudaErrorInvalidValue;
     *out = (Op){.kind = OP_LAUNCH,
@@ -275,7 +294,7 @@ CudaError launch_op(const void *handle, Dim3 grid, Dim3 block, void **args, size
                            .grid = {grid.x, grid.y, grid.z},
                            .block = {block.x, block.y, block.z},
                            .shared = shared,
-                           .cooperative = cooperative,
+                           .kind = kind,
                            .params = laid_out(k, args)}};
     return cudaSuccess;
 }
@@ -287,10 +306,10 @@ static void capture_fails(Stream *handle) {
 }
 
 static CudaError launch(const void *handle, Dim3 grid, Dim3 block, void **args, size_t shared,
-                        bool cooperative, Stream *s) {
+                        LaunchKind kind, Stream *s) {
     Op op;
     place_launches(handle);
-    CudaError e = launch_op(handle, grid, block, args, shared, cooperative, &op);
+    CudaError e = launch_op(handle, grid, block, args, shared, kind, &op);
     if (e) return capture_fails(s), e;
     e = op_submit(s, &op);
     free(op.launch.params);
@@ -298,33 +317,36 @@ static CudaError launch(const void *handle, Dim3 grid, Dim3 block, void **args, 
 }
 
 API(cudaLaunchKernel, const void *f, Dim3 grid, Dim3 block, void **args, size_t shared, Stream *s) {
-    return CALL(launch(f, grid, block, args, shared, false, s));
+    return CALL(launch(f, grid, block, args, shared, (LaunchKind){0}, s));
 }
 ALSO(cudaLaunchKernel, __cudaLaunchKernel);
 /* Of a program built with --default-stream per-thread, in all of which 0 is the thread's. */
 API(cudaLaunchKernel_ptsz, const void *f, Dim3 grid, Dim3 block, void **args, size_t shared,
     Stream *s) {
     stream_each_thread = true;
-    return CALL(launch(f, grid, block, args, shared, false, s));
+    return CALL(launch(f, grid, block, args, shared, (LaunchKind){0}, s));
 }
 ALSO(cudaLaunchKernel_ptsz, __cudaLaunchKernel_ptsz);
 API(cudaLaunchCooperativeKernel, const void *f, Dim3 grid, Dim3 block, void **args, size_t shared,
     Stream *s) {
-    return CALL(launch(f, grid, block, args, shared, true, s));
+    return CALL(launch(f, grid, block, args, shared, (LaunchKind){.cooperative = true}, s));
 }
 PER_THREAD(cudaLaunchCooperativeKernel);
 
-static CudaError launch_config(const CudaLaunchConfig *c, const void *f, void **args) {
-    bool cooperative = false;
-    if (c == NULL) return cudaErrorInvalidValue;
-    for (unsigned i = 0; i < c->n_attributes; i++) {
-        const CudaLaunchAttribute *a = &c->attributes[i];
-        if (a->id == cudaLaunchAttributeCooperative) cooperative = a->value.cooperative != 0;
-        bool is_cluster = a->id == cudaLaunchAttributeClusterDimension;
-        const Dim3 *d = &a->value.cluster;
-        if (is_cluster && d->x * d->y * d->z > 1) return cudaErrorInvalidClusterSize;
+LaunchKind launch_kind(const CudaLaunchAttribute *attributes, unsigned n) {
+    LaunchKind kind = {0};
+    for (unsigned i = 0; i < n; i++) {
+        const CudaLaunchAttribute *a = &attributes[i];
+        if (a->id == cudaLaunchAttributeCooperative) kind.cooperative = a->value.cooperative != 0;
+        if (a->id == cudaLaunchAttributeClusterDimension) kind.cluster = a->value.cluster;
     }
-    return launch(f, c->grid, c->block, args, c->shared, cooperative, c->stream);
+    return kind;
+}
+
+static CudaError launch_config(const CudaLaunchConfig *c, const void *f, void **args) {
+    if (c == NULL) return cudaErrorInvalidValue;
+    return launch(f, c->grid, c->block, args, c->shared,
+                  launch_kind(c->attributes, c->n_attributes), c->stream);
 }
 
 API(cudaLaunchKernelExC, const CudaLaunchConfig *c, const void *f, void **args) {
@@ -415,6 +437,9 @@ CudaError kernel_set_attribute(const void *f, int id, int value) {
         if (value < -1 || value > 100) return cudaErrorInvalidValue;
         k->carveout = value;
         return cudaSuccess;
+    case cudaFuncAttributeNonPortableClusterSizeAllowed:
+        k->any_cluster = value != 0;
+        return cudaSuccess;
     default: return id > 9 && id < 16 ? cudaErrorNotSupported : cudaErrorInvalidValue;
     }
 }
@@ -474,6 +499,38 @@ CudaError kernel_active_blocks(int *n, const void *f, int threads, size_t dynami
     if (threads < 1) return cudaErrorInvalidValue;
     *n = occupancy(k, threads, dynamic);
     return cudaSuccess;
+}
+
+/* The GPU's processors come in groups that a cluster does not leave, and no number says which: so
+** this is as many clusters as there are blocks for. */
+CudaError kernel_active_clusters(int *n, const void *f, const CudaLaunchConfig *c) {
+    const Kernel *k = module_ready(f);
+    if (n == NULL || c == NULL || k == NULL)
+        return n && c ? cudaErrorInvalidDeviceFunction : cudaErrorInvalidValue;
+    Dim3 size = launch_kind(c->attributes, c->n_attributes).cluster;
+    CudaError e = check_cluster(k, c->grid, size);
+    if (e) return e;
+    int blocks = size.x ? (int)(size.x * size.y * size.z) : 1;
+    *n = occupancy(k, (int)(c->block.x * c->block.y * c->block.z), c->shared) *
+         (int)runtime.config.model.sms / blocks;
+    return cudaSuccess;
+}
+
+API(cudaOccupancyMaxActiveClusters, int *n, const void *f, const CudaLaunchConfig *c) {
+    return CALL(kernel_active_clusters(n, f, c));
+}
+
+CudaError kernel_potential_cluster(int *size, const void *f, const CudaLaunchConfig *c) {
+    const Kernel *k = module_ready(f);
+    if (size == NULL || c == NULL || k == NULL)
+        return size && c ? cudaErrorInvalidDeviceFunction : cudaErrorInvalidValue;
+    bool fits = occupancy(k, (int)(c->block.x * c->block.y * c->block.z), c->shared) > 0;
+    *size = !fits ? 0 : k->any_cluster ? LARGEST_CLUSTER : PORTABLE_CLUSTER;
+    return cudaSuccess;
+}
+
+API(cudaOccupancyMaxPotentialClusterSize, int *size, const void *f, const CudaLaunchConfig *c) {
+    return CALL(kernel_potential_cluster(size, f, c));
 }
 
 API(cudaOccupancyMaxActiveBlocksPerMultiprocessor, int *n, const void *f, int threads,

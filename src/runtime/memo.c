@@ -69,7 +69,10 @@ static Hash key_of(const OpLaunch *l) {
                         l->block[1],
                         l->block[2],
                         l->shared,
-                        l->cooperative};
+                        l->kind.cooperative,
+                        l->kind.cluster.x,
+                        l->kind.cluster.y,
+                        l->kind.cluster.z};
     Hash h = hash_of(shape, sizeof shape, 0);
     return hash_of(l->params, k->info.param_bytes, h.low ^ h.high);
 }

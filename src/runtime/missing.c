@@ -52,7 +52,6 @@
     F(cudaMemcpy3DBatchAsync_ptsz) F(cudaMemcpyArrayToArray) F(cudaMemcpyArrayToArray_ptds)       \
     F(cudaMemcpyBatchAsync) F(cudaMemcpyBatchAsync_ptsz)                                          \
     F(cudaMipmappedArrayGetMemoryRequirements) F(cudaMipmappedArrayGetSparseProperties)           \
-    F(cudaOccupancyMaxActiveClusters) F(cudaOccupancyMaxPotentialClusterSize)                     \
     F(cudaSignalExternalSemaphoresAsync) F(cudaSignalExternalSemaphoresAsync_ptsz)                \
     F(cudaStreamGetAttribute) F(cudaStreamGetAttribute_ptsz) F(cudaUserObjectCreate)              \
     F(cudaUserObjectRelease) F(cudaUserObjectRetain) F(cudaVDPAUGetDevice)                        \

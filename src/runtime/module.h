@@ -31,6 +31,7 @@ struct Kernel {
     bool known;  /* info is */
     EmuKernelInfo info;
     int max_dynamic_shared, carveout;
+    bool any_cluster; /* more than 8 blocks, too */
     uint64_t habits; /* memo.h: of its launches */
     struct ReportKernel *row;
 };
@@ -53,6 +54,11 @@ CudaError kernel_set_attribute(const void *handle, int id, int value);
 CudaError kernel_active_blocks(int *n, const void *handle, int threads, size_t dynamic);
 /* The op of a launch, whose params the caller frees. */
 CudaError launch_op(const void *handle, Dim3 grid, Dim3 block, void **args, size_t shared,
-                    bool cooperative, Op *out);
+                    LaunchKind kind, Op *out);
+/* Clusters of such launches that fit on the GPU; blocks of the largest cluster that does. */
+CudaError kernel_active_clusters(int *n, const void *handle, const CudaLaunchConfig *c);
+CudaError kernel_potential_cluster(int *size, const void *handle, const CudaLaunchConfig *c);
+/* What the attributes of a launch ask for. */
+LaunchKind launch_kind(const CudaLaunchAttribute *attributes, unsigned n);
 
 #endif

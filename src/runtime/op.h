@@ -38,11 +38,16 @@ typedef struct OpSet {
     size_t width, height, depth; /* bytes, rows, slices */
 } OpSet;
 
+typedef struct LaunchKind {
+    bool cooperative;
+    Dim3 cluster; /* 0: none is asked for */
+} LaunchKind;
+
 typedef struct OpLaunch {
     Kernel *kernel;
     unsigned grid[3], block[3];
     size_t shared;
-    bool cooperative;
+    LaunchKind kind;
     uint8_t *params; /* as the kernel lays them out; in a node, its own */
 } OpLaunch;
 

@@ -338,10 +338,13 @@ static void tell_launch(const OpLaunch *l, double ns) {
     const Kernel *k = l->kernel;
     gi_buf hex = {0};
     owed = true;
+    if (l->kind.cluster.x)
+        refuse("a recording has no launches with a cluster's size: give kernel %s __cluster_dims__",
+               k->shown);
     for (size_t i = 0; i < k->info.param_bytes; i++) gi_buf_addf(&hex, "%02x", l->params[i]);
     record_event(writer, "launch %d %s %u,%u,%u %u,%u,%u %zu %d %.17g %s", module_number(k->module),
                  k->name, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2],
-                 l->shared, l->cooperative, ns, hex.data ? hex.data : "-");
+                 l->shared, l->kind.cooperative, ns, hex.data ? hex.data : "-");
     gi_buf_free(&hex);
 }
 

@@ -627,21 +627,18 @@ static void test_refusals(void) {
            (const char *[3]){"frobnicate.rn.f32"});
     refuse("a tensor instruction",
            LOC "tcgen05.wait::ld.sync.aligned;" HERE,
-           (const char *[3]){"tensor memory of sm_100 is not supported: tcgen05.wait"});
+           (const char *[3]){"tensor memory (tcgen05) is not supported: tcgen05.wait"});
     refuse("an unknown modifier", LOC "add.rq.f32 %f1, %f2, %f3;" HERE,
            (const char *[3]){"add.rq.f32"});
-    refuse("a barrier in memory", LOC "mbarrier.init.shared.b64 [%l1], 32;" HERE,
-           (const char *[3]){"mbarriers and bulk copies are not supported: mbarrier.init"});
-    refuse("a bulk copy",
-           LOC "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%l1], [%l2], "
-               "16, [%l3];" HERE,
-           (const char *[3]){"mbarriers and bulk copies are not supported"});
-    refuse("a cluster's barrier", LOC "barrier.cluster.arrive;" HERE,
-           (const char *[3]){"thread-block clusters are not supported"});
     refuse("tensor memory", LOC "tcgen05.fence::before_thread_sync;" HERE,
            (const char *[3]){"tensor memory (tcgen05) is not supported"});
     refuse("a special register that is none", LOC "mov.u32 %a1, %envreg32;" HERE,
            (const char *[3]){"there are %envreg0 to %envreg31"});
+    refuse("memory of several GPUs", LOC "multimem.red.global.add.u32 [%l1], %a1;" HERE,
+           (const char *[3]){"multimem joins the memories of several GPUs"});
+    refuse("a state of an arrival elsewhere",
+           LOC "mbarrier.arrive.shared::cluster.b64 %l1, [%a1];" HERE,
+           (const char *[3]){"an arrival in another block has no state"});
 }
 
 int main(int argc, char **argv) {

@@ -224,9 +224,8 @@ static void system_words(void) {
     runs(l, "reserved", 8);
     ok(launch(l, "beyond") && l->result.status == EMU_ILLEGAL_ADDRESS, "the system's end is one");
     runs(l, "one", 9);
-    is_refused(l, "unnamed", "thread-block clusters are not supported: .explicitcluster");
-    is_refused(l, "ten", "thread-block clusters are not supported: .reqnctapercluster 10");
-    is_refused(l, "cluster", "thread-block clusters are not supported: .explicitcluster");
+    ok(launch(l, "cluster") && l->result.status == EMU_LAUNCH_ERROR, "a grid of half a cluster");
+    has_str(l->result.message, "clusters of (2,1,1) blocks for a grid of (1,1,1)", "  is refused");
     unload(l);
 }
 

@@ -208,7 +208,10 @@ static const char *const families[] = {
     "b4e f4e rc8 ecl ecr rc16",
     "to",
     "idx uni",
-    "commit_group wait_group wait_all async",
+    "commit_group wait_group wait_all async bulk reduce tensor",
+    "init inval arrive arrive_drop expect_tx complete_tx test_wait try_wait pending_count",
+    "parity noComplete expect_tx noinc read multicast::cluster tile im2col",
+    "mbarrier::complete_tx::bytes bulk_group shared::cta shared::cluster global",
     "L1::no_allocate L1::evict_last L2::64B L2::128B L2::256B ca cg"};
 
 enum { FAMILIES = sizeof families / sizeof *families };

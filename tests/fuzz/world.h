@@ -288,4 +288,28 @@ static const char world_seed[] =
     "st.local.u32 [l+8], %r6; ld.local.u32 %r7, [l+8];\n"
     "add.s64 %rd4, %rd0, %rd2; st.global.u32 [%rd4], %r7;\nret;\n}\n";
 
+/* Copies beside the program, an mbarrier, a cluster of one. */
+static const char world_async_seed[] =
+    "// launch 1\n.version 8.6\n.target sm_90a\n.address_size 64\n"
+    ".visible .entry k(.param .u64 out, .param .u64 in, .param .u32 n) {\n"
+    ".reg .pred %p<4>; .reg .b16 %h<4>; .reg .b32 %r<20>; .reg .b64 %rd<12>;\n"
+    ".shared .align 128 .b8 s[1024]; .shared .align 8 .b64 o;\n"
+    "ld.param.u64 %rd0, [out]; ld.param.u64 %rd1, [in]; mov.u32 %r1, %tid.x; mov.u16 %h1, 1;\n"
+    "mov.u32 %r3, s; mov.u32 %r4, o; mov.u32 %r5, 64; setp.ne.u32 %p1, %r1, 0; @%p1 bra W;\n"
+    "mbarrier.init.shared.b64 [o], 1;\n"
+    "mbarrier.arrive.expect_tx.shared.b64 %rd5, [o], %r5;\n"
+    "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%r3], "
+    "[%rd1], %r5, [%r4], %h1;\n"
+    "W: bar.sync 0;\nmapa.shared::cluster.u32 %r6, %r3, 0;\n"
+    "cp.async.ca.shared.global [%r3+512], [%rd1], 4;\n"
+    "L: mbarrier.try_wait.parity.shared.b64 %p2, [o], 0; @!%p2 bra L;\n"
+    "cp.async.wait_all;\nbarrier.cluster.arrive; barrier.cluster.wait;\n"
+    "ld.shared::cluster.u32 %r7, [%r6+4]; atom.shared::cluster.add.u32 %r8, [%r6+600], %r7;\n"
+    "@!%p1 fence.proxy.async.shared::cta;\n@%p1 bra E;\n"
+    "cp.async.bulk.global.shared::cta.bulk_group [%rd0], [%r3], %r5;\n"
+    "st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r6+128], %r7, [%r4];\n"
+    "cp.async.bulk.commit_group; cp.async.bulk.wait_group.read 0;\n"
+    "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r3], "
+    "[%rd1, {%r1, %r1}], [%r4];\nE: ret;\n}\n";
+
 #endif

@@ -35,7 +35,6 @@ local REASONS = {
   { "table of lop3 has 8 bits", "ptxas cuts it" },
   { "a power of two, at most 512", "stack is aligned to 512 bytes at most" },
   { "operand %d is no number of the instruction's type", "ptxas takes bits in a pack" },
-  { "thread%-block clusters", "no clusters" },
   { "registers are expected", "ptxas takes a vector register's parts" },
   { "is expected", "ptxas takes more operands in some forms" },
   { "at most", "a limit of the virtual GPU" },

@@ -8,13 +8,14 @@
 ** A state is kept when a warp has had QUIET turns without a change, then after twice as many, and
 ** so on; the next turns that end at the same place are compared with it, at most LOOKS of them: so
 ** it costs little who computes for long and writes nothing. Not seen: a loop that counts its
-** rounds, reads a clock, or writes what is there already. Such a one ends with its budget.
+** rounds, reads a clock, or writes what is there already. Such a one ends with its budget. A warp
+** that waits for an mbarrier waits for ever after PATIENT turns in which nobody changed anything.
 */
 #include "emu/core.h"
 
 #include <string.h>
 
-enum { QUIET = 512, AGAIN = 8, LOOKS = 32 };
+enum { QUIET = 512, AGAIN = 8, LOOKS = 32, PATIENT = 1 << 16 };
 
 /* --- a warp's state in a number --- */
 
@@ -73,6 +74,7 @@ bool endless_turn(Machine *m, Warp *w) {
         return false;
     }
     if (q->repeats || ++q->turns < QUIET) return q->repeats;
+    if (w->failed && q->turns >= PATIENT) return q->repeats = true;
     if (is_kept(q->turns)) {
         *q = (Quiet){.changes = q->changes,
                      .turns = q->turns,
@@ -93,19 +95,20 @@ static bool is_endless(const Machine *m, const Warp *w, bool meets) {
     return w->state == WARP_DONE || repeats || (w->state == WARP_WAITING && !meets);
 }
 
-/* Where nobody runs all wait at barriers: that is another fault. */
-static bool block_is_endless(const Machine *m, const Block *b) {
-    bool meets = false, runs = false;
+/* *runs: somebody does. Where nobody does all wait at barriers: that is another fault. */
+static bool block_is_endless(const Machine *m, const Block *b, bool *runs) {
+    bool meets = false;
     for (int i = 0; i < m->n_warps; i++) meets |= b->warp[i].quiet.repeats && b->warp[i].quiet.met;
     for (int i = 0; i < m->n_warps; i++) {
         if (!is_endless(m, &b->warp[i], meets)) return false;
-        runs |= b->warp[i].state == WARP_READY;
+        *runs |= b->warp[i].state == WARP_READY;
     }
-    return runs;
+    return true;
 }
 
 bool endless_all(const Machine *m) {
+    bool runs = false;
     for (int k = 0; k < m->n_open; k++)
-        if (!block_is_endless(m, m->open[k])) return false;
-    return m->n_open > 0;
+        if (!block_is_endless(m, m->open[k], &runs)) return false;
+    return runs;
 }

@@ -256,6 +256,12 @@ void order_barrier(BlockOrder *b) {
     }
 }
 
+void order_meet(BlockOrder *b, const BlockOrder *other) {
+    Past all = {.block = other->block, .epoch = other->epoch};
+    add_past(&b->known, &all);
+    b->any_known = true;
+}
+
 /* The lanes that a lane met in this epoch, and itself. */
 static uint32_t met_now(const BlockOrder *b, int warp, int lane) {
     const Met *met = &b->met_now[warp][lane];

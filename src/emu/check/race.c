@@ -369,11 +369,18 @@ bool race_is_none(const Access *a, const BlockOrder *b, Cells *cells, uint64_t f
     return true;
 }
 
-bool race_writer(const Cells *cells, uint64_t at, uint32_t *block, int *thread) {
+bool race_last_write(const Cells *cells, uint64_t at, Touch *out) {
     const Page *p = at / PAGE_BYTES < cells->n ? &cells->page[at / PAGE_BYTES] : NULL;
     const Cell *cell = p && p->cell ? &p->cell[at % PAGE_BYTES / p->grain] : NULL;
     if (cell == NULL || cell->write.time == 0) return false;
-    *block = cell->write.block;
-    *thread = cell->write.thread;
+    *out = cell->write;
+    return true;
+}
+
+bool race_writer(const Cells *cells, uint64_t at, uint32_t *block, int *thread) {
+    Touch write;
+    if (!race_last_write(cells, at, &write)) return false;
+    *block = write.block;
+    *thread = write.thread;
     return true;
 }

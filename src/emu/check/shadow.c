@@ -8,6 +8,7 @@
 */
 #include "emu/check/shadow.h"
 #include "emu/check/undefined.h"
+#include "emu/exec/async.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +22,15 @@ typedef struct Region {
 } Region;
 
 /* What is known of a block that has begun and not ended. */
+typedef struct ProxyFence { /* a thread's last */
+    uint64_t time;
+    uint32_t epoch;
+} ProxyFence;
+
 typedef struct BlockShadow {
+    uint8_t *coming;   /* races: copies under way to each word of shared memory */
+    int n_coming;
+    ProxyFence *proxy; /* by thread; NULL: there was none */
     bool runs;
     uint64_t number;
     BlockOrder order;
@@ -139,6 +148,8 @@ void shadow_object(Machine *m, Alloc *a) {
 static void free_block(BlockShadow *b) {
     for (int i = 0; i < LANES; i++) free(b->local[i]);
     free(b->shared_written);
+    free(b->proxy);
+    free(b->coming);
     cells_free(b->shared);
     order_free(&b->order);
     free(b);
@@ -167,7 +178,10 @@ static BlockShadow *new_block(const Machine *m) {
     Shadow *s = m->shadow;
     BlockShadow *b = gi_alloc(sizeof *b);
     if (m->launch->count_uninitialised) b->shared_written = gi_alloc(m->shared_bytes / 8 + 1);
-    if (m->launch->check_races) b->shared = cells_new(m->shared_bytes, false, NULL);
+    if (m->launch->check_races) {
+        b->shared = cells_new(m->shared_bytes, false, NULL);
+        b->coming = gi_alloc(m->shared_bytes / 4 + 5);
+    }
     gi_grow(s->block, s->n_blocks, s->cap_blocks);
     return s->block[s->n_blocks++] = b;
 }
@@ -179,6 +193,9 @@ void shadow_block(Machine *m) {
         if (!s->block[i]->runs) b = s->block[i];
     if (b == NULL) b = new_block(m);
     if (b->shared) cells_clear(b->shared);
+    if (b->n_coming) memset(b->coming, 0, m->shared_bytes / 4 + 5);
+    b->n_coming = 0;
+    if (b->proxy) memset(b->proxy, 0, MOST_THREADS * sizeof *b->proxy);
     if (b->shared_written) memset(b->shared_written, 0, m->shared_bytes / 8 + 1);
     b->runs = true;
     b->serial = ++s->begun;
@@ -187,11 +204,22 @@ void shadow_block(Machine *m) {
     s->here = b;
 }
 
+static uint64_t number_of(const Machine *m, const Block *b) {
+    const unsigned *g = m->launch->grid;
+    return b->ctaid[0] + (uint64_t)g[0] * (b->ctaid[1] + (uint64_t)g[1] * b->ctaid[2]);
+}
+
+/* What is known of a block that runs; NULL: nothing. */
+static BlockShadow *shadow_of(const Machine *m, const Block *b) {
+    const Shadow *s = m->shadow;
+    uint64_t number = number_of(m, b);
+    for (int i = 0; s && i < s->n_blocks; i++)
+        if (s->block[i]->runs && s->block[i]->number == number) return s->block[i];
+    return NULL;
+}
+
 void shadow_enter(Machine *m) {
-    Shadow *s = m->shadow;
-    uint64_t number = block_number(m);
-    for (int i = 0; i < s->n_blocks; i++)
-        if (s->block[i]->runs && s->block[i]->number == number) s->here = s->block[i];
+    m->shadow->here = shadow_of(m, m->block);
 }
 
 void shadow_block_end(Machine *m) {
@@ -201,6 +229,18 @@ void shadow_block_end(Machine *m) {
 void shadow_barrier(Machine *m, uint32_t warps) {
     (void)warps;
     order_barrier(&m->shadow->here->order);
+}
+
+/* All that the cluster's blocks did is over for each of them. */
+void shadow_cluster(Machine *m) {
+    for (int k = 0; k < m->n_open; k++)
+        if (m->open[k]->cluster == m->block->cluster)
+            order_barrier(&shadow_of(m, m->open[k])->order);
+    for (int i = 0; i < m->n_open; i++)
+        for (int k = 0; k < m->n_open; k++)
+            if (i != k && m->open[i]->cluster == m->block->cluster &&
+                m->open[k]->cluster == m->block->cluster)
+                order_meet(&shadow_of(m, m->open[i])->order, &shadow_of(m, m->open[k])->order);
 }
 
 void shadow_warp_sync(Machine *m, const Warp *w, uint32_t lanes) {
@@ -216,6 +256,65 @@ void shadow_fence(Machine *m, const Warp *w, bool whole_gpu) {
         lock_fence(&s->here->order, thread, s->time, whole_gpu);
     }
     s->time++;
+}
+
+void shadow_copy(Machine *m, uint64_t at, unsigned bytes, int change) {
+    BlockShadow *b = m->shadow->here;
+    for (unsigned k = 0; b->coming && k < bytes; k += 4) {
+        b->coming[(at + k) / 4] = (uint8_t)(b->coming[(at + k) / 4] + change);
+        b->n_coming += change;
+    }
+}
+
+void shadow_landed(Machine *m, const Block *b, uint64_t at, unsigned bytes) {
+    uint8_t *written = shadow_of(m, b)->shared_written;
+    for (unsigned k = 0; written && k < bytes; k++)
+        written[(at + k) / 8] |= (uint8_t)(1u << (at + k) % 8);
+}
+
+static bool is_coming(const BlockShadow *b, uint64_t at, unsigned bytes) {
+    for (unsigned k = 0; b->n_coming && k < bytes; k += 4)
+        if (b->coming[(at + k) / 4]) return true;
+    return false;
+}
+
+void shadow_proxy_fence(Machine *m, const Warp *w) {
+    BlockShadow *b = m->shadow->here;
+    if (b->proxy == NULL) b->proxy = gi_alloc(MOST_THREADS * sizeof *b->proxy);
+    m->shadow->time++;
+    for (uint32_t left = w->active; left; left &= left - 1)
+        b->proxy[w->index * LANES + __builtin_ctz(left)] =
+            (ProxyFence){m->shadow->time, b->order.epoch};
+}
+
+/* Has a thread's write a proxy fence behind it: its own, or one by the thread that copies, to which
+** the write was over? */
+static bool is_fenced(const BlockShadow *b, const Touch *write, int thread) {
+    const ProxyFence *own = b->proxy ? &b->proxy[write->thread] : NULL;
+    const ProxyFence *here = b->proxy ? &b->proxy[thread] : NULL;
+    if (own == NULL) return false;
+    if (own->time > write->time) return true;
+    bool near = write->thread / LANES == thread / LANES ||
+                order_is_over(&b->order, write, thread, true);
+    return here->time > write->time && (here->epoch > write->epoch || near);
+}
+
+bool shadow_proxy(Machine *m, Warp *w, const Ins *in, int lane, uint64_t at, uint32_t bytes) {
+    const BlockShadow *b = m->shadow->here;
+    Touch write;
+    for (uint32_t k = 0; b->shared && k < bytes; k += 4) {
+        if (!race_last_write(b->shared, at + k, &write) || write.block != b->order.block ||
+            write.order & (ORDER_AHEAD | ORDER_ATOMIC) ||
+            is_fenced(b, &write, w->index * LANES + lane))
+            continue;
+        if (fault_is_known(m, w, in, EMU_RACE)) return !m->ended;
+        fault_access(m, w, in, lane, EMU_RACE,
+                     "an asynchronous copy reads shared memory at offset 0x%llx, which thread %u "
+                     "wrote (PTX line %d) with no fence.proxy.async between them",
+                     (unsigned long long)(at + k), write.thread, write.ptx_line);
+        return !m->ended;
+    }
+    return true;
 }
 
 void shadow_step(Machine *m) {
@@ -394,7 +493,8 @@ void shadow_array(const Access *a, const Array *array) {
 static uint64_t place_key(const Access *a, const uint8_t *memory, unsigned k) {
     uint64_t word = a->space == PTX_SHARED ? a->address : (uint64_t)(uintptr_t)memory;
     word = (word + k) & ~(uint64_t)3;
-    return a->space == PTX_SHARED ? (block_number(a->m) + 1) << 32 | word | 1 : word;
+    if (a->space != PTX_SHARED) return word;
+    return (number_of(a->m, cluster_block(a->m, a->address)) + 1) << 32 | cluster_offset(word) | 1;
 }
 
 /* A strong access. An atomic takes first and then gives, so that what is handed on goes through it.
@@ -467,15 +567,20 @@ static inline void note_used(const Access *a, const Alloc *in, uint64_t at) {
 
 void shadow_access(const Access *a, const Alloc *in, const uint8_t *memory, const void *value) {
     Shadow *s = a->m->shadow;
-    uint64_t at = in ? a->address - in->address : a->address;
+    uint64_t at = in ? a->address - in->address : cluster_offset(a->address);
+    const Block *owner = in ? NULL : cluster_block(a->m, a->address);
+    const BlockShadow *of = owner && owner != a->m->block ? shadow_of(a->m, owner) : s->here;
     if (in && in->used[0]) note_used(a, in, at);
-    uint8_t *written = in ? in->written : s->here->shared_written;
-    uint32_t undefined = written ? undefined_of(a, written, at) : 0;
+    uint8_t *written = in ? in->written : of->shared_written;
+    bool is_ahead = a->order & ORDER_AHEAD; /* they are written when it arrives */
+    uint32_t undefined = written && !is_ahead ? undefined_of(a, written, at) : 0;
     if (undefined) find_undefined(a, undefined);
     if (s->here->shared == NULL) return;
     int thread = a->w->index * LANES + a->lane;
+    if (owner && a->m->n_bulk) bulk_look(a, owner, at);
+    if (owner == a->m->block && is_coming(of, at, a->bytes)) copies_look(a, at);
     if (a->order & ORDER_STRONG) order_strong(a, s, thread, memory, value);
-    Cells *cells = in ? in->cells : s->here->shared;
+    Cells *cells = in ? in->cells : of->shared;
     if (cells == NULL) return;
     Touch now = touch_of(a, s);
     race_check(a, &s->here->order, cells, at + (in ? in->cells_at : 0), &now, memory, value);
@@ -489,16 +594,13 @@ void shadow_texel(const Access *a, const Alloc *in) {
 
 bool shadow_writer(const Machine *m, const Block *b, PtxSpace space, uint64_t address,
                    uint32_t *block, int *thread) {
-    const unsigned *g = m->launch->grid;
-    uint64_t number = b->ctaid[0] + (uint64_t)g[0] * (b->ctaid[1] + (uint64_t)g[1] * b->ctaid[2]);
-    const Shadow *s = m->shadow;
     const Alloc *in = NULL;
+    const BlockShadow *of = shadow_of(m, b);
     const Cells *cells = NULL;
     if (space == PTX_GENERIC && address >> ID_SHIFT == ID_SHARED) space = PTX_SHARED;
     if (space != PTX_SHARED) in = alloc_of(m->emu, address);
     if (in) cells = in->cells, address += in->cells_at - in->address;
-    for (int i = 0; s && space == PTX_SHARED && i < s->n_blocks; i++)
-        if (s->block[i]->runs && s->block[i]->number == number) cells = s->block[i]->shared;
+    if (of && space == PTX_SHARED) cells = of->shared;
     return cells && race_writer(cells, address & OFFSET_MASK, block, thread);
 }
 
@@ -523,6 +625,7 @@ bool shadow_fits(const Access *a, const Alloc *in, const uint64_t *at, const uin
     if (written && !are_defined(a, written, at)) return false;
     Cells *cells = in ? in->cells : s->here->shared;
     if (s->here->shared == NULL || cells == NULL) return true;
+    if (in == NULL && (a->m->n_bulk || s->here->n_coming)) return false;
     if (s->here->order.doubts[a->w->index]) return false;
     return race_is_none(a, &s->here->order, cells, in ? in->cells_at : 0, at, touch_of(a, s),
                         memory, values);

@@ -107,6 +107,7 @@ typedef struct Handovers { /* a hash table: cap is 0 or a power of two */
 /* order.c */
 void order_begin(BlockOrder *b, uint32_t block);
 void order_barrier(BlockOrder *b);
+void order_meet(BlockOrder *b, const BlockOrder *other); /* what it did so far is over for b */
 void order_warp_sync(BlockOrder *b, int warp, uint32_t lanes);
 /* The two halves of a fence. */
 void order_release(BlockOrder *b, int thread, uint64_t time, bool whole_gpu);
@@ -163,6 +164,7 @@ void race_check(const Access *a, const BlockOrder *b, Cells *cells, uint64_t at,
 ** not over: race_check says what it is. */
 bool race_is_none(const Access *a, const BlockOrder *b, Cells *cells, uint64_t from,
                   const uint64_t *at, Touch now, const uint8_t *memory, const uint8_t *values);
+bool race_last_write(const Cells *cells, uint64_t at, Touch *out);
 /* Who wrote to a byte last; false: nobody did. */
 bool race_writer(const Cells *cells, uint64_t at, uint32_t *block, int *thread);
 

@@ -522,9 +522,10 @@ static int step_slow(Machine *m, Warp *w, const Ins *in, Frame *f) {
     if (ptx && ptx_is(ptx, "call")) return use_arguments(m, w, in, f), OP_SLOW;
     if (ptx && ptx_is(ptx, "suld sust sured")) return use_texels(m, w, in, f), OP_SLOW;
     if (!(mark[in->a / 4] | mark[in->b / 4] | mark[in->c / 4] | mark[in->d / 4])) return OP_SLOW;
-    if (ptx && ptx_is(ptx, "atom red st discard"))
+    bool copies = ptx && (ptx_is(ptx, "cp") || ptx_has_mod(ptx, "async"));
+    if (ptx && ((ptx_is(ptx, "atom red st discard") && !copies) || ptx_is(ptx, "mbarrier")))
         return use(m, w, in, f, in->a, "decides an address"), OP_SLOW;
-    if (ptx && ptx_is(ptx, "cp")) {
+    if (copies) {
         use(m, w, in, f, in->d, "decides an address");
         use(m, w, in, f, in->a, "decides an address");
         use(m, w, in, f, in->b, "decides how much is copied");

@@ -33,6 +33,9 @@ typedef enum Bound {
     BOUND_ATOMIC, /* atom_place of rows_atomic.h, mem_atomic */
     BOUND_COPY,   /* mem_read where it begins, mem_may_write and mem_write: async.c */
     BOUND_TILE,   /* mem_read, mem_write of each row or number: matrix_move.c */
+    BOUND_MBARRIER, /* mem_atomic, then Block.mbarriers: mbarrier.c */
+    BOUND_BULK,     /* bulk_range: bulk.c */
+    BOUND_MAP,      /* tensor_map: tensor.c */
     BOUND_HINT,   /* nothing is read or written */
     BOUND_TEXEL,    /* tex_misuse, then tex_sample of any coordinates; plan_fetch */
     BOUND_SURFACE,  /* surface_misuse, then place: surface.c */
@@ -68,6 +71,10 @@ typedef enum Bound {
         NO, NO, NO)                                                                                \
     USE(MATRIX_STORE, BY(NONE, TILE, NONE), BY(TILE, TILE, NONE), NO, BY(TILE, TILE, NONE), NO,    \
         NO, NO, NO, NO)                                                                            \
+    USE(MBARRIER, BY(NONE, MBARRIER, NONE), NO, NO, BY(MBARRIER, MBARRIER, NONE), NO, NO, NO, NO,  \
+        NO)                                                                                        \
+    USE(BULK, NO, BY(BULK, BULK, NONE), NO, BY(BULK, BULK, NONE), NO, NO, NO, NO, NO)              \
+    USE(MAP, BY(MAP, MAP, NONE), NO, NO, NO, NO, NO, NO, NO, NO)                                   \
     USE(PREFETCH, BY(HINT, HINT, NONE), BY(HINT, HINT, NONE), BY(HINT, HINT, NONE), NO,            \
         BY(HINT, HINT, HINT), BY(HINT, HINT, NONE), NO, NO, NO)
 

@@ -1,5 +1,6 @@
 /* control.c - branches, barriers, moves and address conversions. */
 #include "emu/decode/decode.h"
+#include "emu/exec/async.h"
 #include "emu/view.h"
 
 #include <stdio.h>
@@ -91,7 +92,8 @@ static bool barrier_words(const Decoder *d) {
 static bool decode_barrier(Decoder *d) {
     const PtxInstr *in = d->in;
     int kind = BAR_SYNC, k = 0;
-    if (has_mod(d, "warp") || has_mod(d, "cluster")) return decode_unknown(d);
+    if (mod_is(d, 0, "cluster")) return decode_cluster_barrier(d);
+    if (has_mod(d, "warp")) return decode_unknown(d);
     if (!barrier_words(d)) return decode_unknown(d);
     if (has_mod(d, "arrive")) kind = BAR_ARRIVE;
     if (has_mod(d, "red"))
@@ -138,9 +140,9 @@ static bool do_fence(Machine *m, Warp *w, const Ins *in) {
     return true;
 }
 
-/* Without clusters a cluster is its block. */
+/* A cluster counts as the GPU: which blocks are of it is not held against it. */
 void emit_fence(Decoder *d) {
-    emit_slow(d, do_fence, 0, 0, 0, 0, !has_mod(d, "cta cluster"));
+    emit_slow(d, do_fence, 0, 0, 0, 0, !has_mod(d, "cta"));
 }
 
 /* membar.LEVEL, fence{.ORDER}.SCOPE */
@@ -309,6 +311,7 @@ static bool decode_mov(Decoder *d) {
         return decode_unknown(d);
     const PtxOperand *from = &d->in->args[1];
     uint32_t to, at;
+    if (type == PTX_PRED && from->kind == PTX_OP_SREG) return decode_is_cluster(d);
     if (type == PTX_PRED) {
         if (!source(d, from, 'p', 0, &at) || !dest(d, &d->in->args[0], 'p', &to)) return false;
         emit(d, OP_MOV_P, 0, to, at, at, 0);
@@ -379,14 +382,19 @@ static bool decode_cvta(Decoder *d) {
     return true;
 }
 
+enum { IN_CLUSTER = 1 << 24 }; /* shared memory of any block of the cluster */
+
 static bool do_isspacep(Machine *m, Warp *w, const Ins *in) {
     const U64 *a = (const U64 *)(const void *)row_at(w, in->a);
     uint32_t mask = 0;
     for (int i = 0; i < LANES; i++) {
+        uint64_t inside = a[i] & OFFSET_MASK;
         const Alloc *alloc = alloc_of(m->emu, a[i]);
         bool is = in->imm == 0   ? a[i] >> ID_SHIFT < ID_SHARED && !(alloc && alloc->is_const)
                   : in->imm == 1 ? alloc && alloc->is_const
-                                 : a[i] >> ID_SHIFT == in->imm;
+                                 : a[i] >> ID_SHIFT == (in->imm & ~IN_CLUSTER);
+        if (in->imm == ID_SHARED && cluster_names(inside))
+            is = is && cluster_block(m, inside) == m->block;
         mask |= (uint32_t)is << i;
     }
     pred_set(w, in->d, mask, w->active);
@@ -398,6 +406,7 @@ static bool decode_isspacep(Decoder *d) {
     uint64_t window = window_of(mod_at(d, 0));
     if (d->in->n_mods != 1 || d->in->n_args != 2 || window == UINT64_MAX) return decode_unknown(d);
     uint64_t kind = window ? window >> ID_SHIFT : mod_is(d, 0, "const");
+    if (mod_is(d, 0, "shared::cluster")) kind |= IN_CLUSTER;
     if (!source(d, &d->in->args[1], 'q', 0, &at) || !dest(d, &d->in->args[0], 'p', &to))
         return false;
     emit_slow(d, do_isspacep, to, at, 0, 0, kind);

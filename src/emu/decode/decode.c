@@ -50,11 +50,7 @@ static const struct {
     {"mma wgmma", "sp sp::ordered_metadata", "products of sparse matrices are not supported"},
     {"wmma mma wgmma ldmatrix stmatrix movmatrix", NULL,
      "there is no matrix instruction of this shape, these types and these modifiers"},
-    {"mbarrier", NULL, "mbarriers and bulk copies are not supported"},
-    {"cp", "bulk mbarrier", "mbarriers and bulk copies are not supported"},
-    {"mapa getctarank", NULL, "thread-block clusters are not supported"},
-    {"barrier red st", "cluster async", "thread-block clusters are not supported"},
-    {"multimem", NULL, "memory of several GPUs (multimem) is not supported"},
+    {"multimem", NULL, "multimem joins the memories of several GPUs, and the virtual GPU is one"},
     {"clusterlaunchcontrol", NULL, "cancelling launches of clusters is not supported"},
     {"tex", "2dms a2dms", "textures of several samples a texel are not supported"},
     {"sust sured", "p", "surfaces are written as bytes (.b): how .p converts is not documented"},
@@ -362,6 +358,7 @@ bool symbol_row(Decoder *d, const PtxOperand *op, int64_t offset, uint32_t *out,
 static const Form *const form_tables[] = {forms_compound, forms_hints,   forms_control, forms_int,
                                           forms_float,    forms_convert, forms_memory,  forms_warp,
                                           forms_texture,  forms_video,   forms_matrix,  forms_group,
+                                          forms_async,
                                           NULL};
 
 typedef struct Captured {
@@ -414,6 +411,11 @@ static bool mods_match(const char *pattern, const PtxInstr *in, Captured *got) {
 ** as there are letters. */
 static bool operands_match(const Form *f, const PtxInstr *in) {
     return f->custom == NULL || f->sig == ANY_OPERANDS || (int)strlen(f->sig) == in->n_args;
+}
+
+bool decode_mods_match(const Decoder *d, const char *pattern) {
+    Captured got;
+    return mods_match(pattern, d->in, &got);
 }
 
 static const Form *find_form(const PtxInstr *in, Captured *got) {
@@ -702,6 +704,8 @@ static int register_estimate(const Decoder *d) {
 
 static bool is_moving(PoolKind k) {
     return (k >= POOL_CTAID_X && k <= POOL_CTAID_Z) || (k >= POOL_TID_X && k <= POOL_TID_Z) ||
+           (k >= POOL_CLUSTERID_X && k <= POOL_CLUSTERID_Z) ||
+           (k >= POOL_CLUSTER_CTAID_X && k <= POOL_CLUSTER_CTAID_Z) || k == POOL_CLUSTER_RANK ||
            k == POOL_SMID || k == POOL_WARPID;
 }
 
@@ -780,6 +784,7 @@ void code_free(Code *c) {
     for (int i = 0; i < c->n_matrix; i++) matrix_form_free(&c->matrix[i]);
     free(c->matrix);
     free(c->jump);
+    free(c->bulk);
     free(c->slow);
     free(c->formal);
     free(c->formal_size);

@@ -98,7 +98,7 @@ typedef struct Form {
 
 extern const Form forms_int[], forms_float[], forms_warp[], forms_convert[], forms_memory[],
     forms_control[], forms_texture[], forms_hints[], forms_video[], forms_compound[],
-    forms_matrix[], forms_group[];
+    forms_matrix[], forms_group[], forms_async[];
 
 /* Fails with the PTX line, the source line and the instruction. */
 bool decode_fail(Decoder *d, const char *fmt, ...) GI_PRINTF(2, 3);
@@ -108,6 +108,8 @@ bool decode_unknown(Decoder *d);
 /* forms_float.c: an approximation with the largest error, where the model asks for it; false: it
 ** does not, or it is none. at: d, a, b, c. */
 bool worst_emit(Decoder *d, const Form *form, const uint32_t at[4]);
+/* Do its modifiers match a Form's pattern? */
+bool decode_mods_match(const Decoder *d, const char *pattern);
 bool decode_only_mods(Decoder *d, const char *allowed);
 /* Emits a plain instruction for rows of d, a, b, c; false where there is no such one. */
 bool emit_plain(Decoder *d, const PtxInstr *plain, uint32_t at[4]);
@@ -181,6 +183,13 @@ bool decode_surface(Decoder *d); /* surface.c */
 void group_registers(Decoder *d);
 void group_touches(Decoder *d);
 bool decode_cp(Decoder *d);      /* async.c */
+/* decode/async.c: bulk copies; barrier.cluster; st.async and red.async; mov of
+** %is_explicit_cluster. */
+bool decode_bulk(Decoder *d);
+bool decode_cluster_barrier(Decoder *d);
+bool decode_store_async(Decoder *d);
+bool decode_is_cluster(Decoder *d);
+bool decode_proxy_fence(Decoder *d);
 /* forms_fp8.c: a cvt with a type of 8 bits. */
 bool is_fp8(const Decoder *d);
 bool decode_fp8(Decoder *d);

@@ -86,7 +86,7 @@ static uint16_t order_of(const PtxInstr *in) {
         if (ptx_word_in(mod, "release acq_rel")) order |= ORDER_RELEASE;
         if (ptx_word_in(mod, "acquire acq_rel")) order |= ORDER_ACQUIRE;
         if (ptx_word_in(mod, "volatile")) order |= ORDER_VOLATILE;
-        if (ptx_word_in(mod, "cta cluster")) order |= ORDER_BLOCK; /* a cluster is a block */
+        if (strcmp(mod, "cta") == 0) order |= ORDER_BLOCK; /* a cluster counts as the GPU */
         if (ptx_word_in(mod, "nc")) order |= ORDER_CACHED;
     }
     return (uint16_t)order;
@@ -497,6 +497,7 @@ static bool decode_ld(Decoder *d) {
 }
 
 static bool decode_st(Decoder *d) {
+    if (mod_is(d, 0, "async")) return decode_store_async(d);
     return decode_access(d, USE_STORE, true);
 }
 
@@ -693,6 +694,7 @@ static bool decode_atomic(Decoder *d) {
     PtxType type;
     PtxSpace space = PTX_GENERIC;
     int n = 1;
+    if (mod_is(d, 0, "async")) return decode_store_async(d);
     if (!atom_mods(d, &op, &type, &space, &n)) return false;
     bool returns = in->opcode[0] == 'a';
     char letter = atom_letter(type);

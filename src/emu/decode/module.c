@@ -82,25 +82,11 @@ static bool params_fit(const EmuModule *mod, const Code *code, gi_err *why) {
                    code->func->line, code->func->name, have, most);
 }
 
-/* Does a kernel ask for clusters of more than one block, or for some that nobody names? */
-static bool needs_clusters(const PtxFunc *f) {
-    const char *named = f->directives ? strstr(f->directives, ".reqnctapercluster") : NULL;
-    bool is_explicit = f->directives && strstr(f->directives, ".explicitcluster");
-    if (named == NULL) return is_explicit;
-    for (const char *p = named + strlen(".reqnctapercluster"); *p && *p != '.'; p++)
-        if ((*p >= '0' && *p <= '9') && (*p != '1' || (p[1] >= '0' && p[1] <= '9'))) return true;
-    return false;
-}
-
 static void decode_or_refuse(EmuModule *mod, int index, int first_block, uint32_t shared_base) {
     gi_err why = {0};
     const PtxFunc *f = mod->code[index].func;
-    bool clusters = needs_clusters(f);
     if (f->refused) gi_fail(&why, "compile", "%s (in %s)", f->refused, f->name);
-    else if (clusters)
-        gi_fail(&why, "compile", "PTX line %d: thread-block clusters are not supported: %s (in %s)",
-                f->line, f->directives, f->name);
-    if (f->refused || clusters || !decode_function(mod, index, first_block, shared_base, &why) ||
+    if (f->refused || !decode_function(mod, index, first_block, shared_base, &why) ||
         !params_fit(mod, &mod->code[index], &why))
         mod->code[index].refused = gi_strdup(why.message);
 }

@@ -77,7 +77,7 @@ static bool is_special_allowed(const PtxInstr *in) {
 
 /* `place`: which of a pair, 0 or 1; -1: the operand itself. */
 static bool is_sink_allowed(const PtxInstr *in, int place) {
-    if (place < 0) return ptx_is(in, "atom setp");
+    if (place < 0) return ptx_is(in, "atom setp mbarrier");
     return place == 0 ? ptx_is(in, "setp elect lop3 match") : ptx_is(in, "setp shfl");
 }
 
@@ -134,6 +134,7 @@ bool operands_agree(Decoder *d) {
     int n = in->n_args - ptx_has_mod(in, "L2::cache_hint"); /* the policy is decode/memory.c's */
     if (ptx_is(in, "ld ldu st call tex tld4 txq suq createpolicy")) return true;
     if (ptx_is(in, "mma wmma wgmma ldmatrix stmatrix movmatrix")) return true;
+    if (ptx_is(in, "cp") && ptx_has_mod(in, "bulk")) return true;
     d->type = last_type(in, 0);
     if (is_parts(in) && !is_bits(d->type))
         return decode_fail(d, "only bits are taken apart and put together");

@@ -1,5 +1,5 @@
 /* special.c - special registers that stay the same while a thread runs: each is a row of constants.
-** A launch has clusters of one block. Clocks are control.c's. */
+** Clocks are control.c's. */
 #include "emu/decode/decode.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 typedef struct Special {
     const char *name;
-    PoolKind kind; /* POOL_B32: the number one */
+    PoolKind kind;
 } Special;
 
 static const Special specials[] = {{"%tid.x", POOL_TID_X},
@@ -44,17 +44,21 @@ static const Special specials[] = {{"%tid.x", POOL_TID_X},
                                    {"%reserved_smem_offset_1", POOL_RESERVED},
                                    {"%reserved_smem_offset_end", POOL_RESERVED_END},
                                    {"%reserved_smem_offset_cap", POOL_RESERVED_END},
-                                   {"%clusterid.x", POOL_CTAID_X}, /* a cluster is a block */
-                                   {"%clusterid.y", POOL_CTAID_Y},
-                                   {"%clusterid.z", POOL_CTAID_Z},
-                                   {"%nclusterid.x", POOL_NCTAID_X},
-                                   {"%nclusterid.y", POOL_NCTAID_Y},
-                                   {"%nclusterid.z", POOL_NCTAID_Z},
-                                   {"%cluster_ctaid", POOL_ZERO},
-                                   {"%cluster_nctaid", POOL_B32},
-                                   {"%cluster_ctarank", POOL_ZERO},
-                                   {"%cluster_nctarank", POOL_B32},
-                                   {"%envreg", POOL_ZERO}, /* set by OpenCL alone */
+                                   {"%clusterid.x", POOL_CLUSTERID_X},
+                                  {"%clusterid.y", POOL_CLUSTERID_Y},
+                                  {"%clusterid.z", POOL_CLUSTERID_Z},
+                                  {"%nclusterid.x", POOL_NCLUSTERID_X},
+                                  {"%nclusterid.y", POOL_NCLUSTERID_Y},
+                                  {"%nclusterid.z", POOL_NCLUSTERID_Z},
+                                  {"%cluster_ctaid.x", POOL_CLUSTER_CTAID_X},
+                                  {"%cluster_ctaid.y", POOL_CLUSTER_CTAID_Y},
+                                  {"%cluster_ctaid.z", POOL_CLUSTER_CTAID_Z},
+                                  {"%cluster_nctaid.x", POOL_CLUSTER_NCTAID_X},
+                                  {"%cluster_nctaid.y", POOL_CLUSTER_NCTAID_Y},
+                                  {"%cluster_nctaid.z", POOL_CLUSTER_NCTAID_Z},
+                                  {"%cluster_ctarank", POOL_CLUSTER_RANK},
+                                  {"%cluster_nctarank", POOL_CLUSTER_SIZE},
+                                  {"%envreg", POOL_ZERO}, /* set by OpenCL alone */
                                    {"%pm", POOL_ZERO},     /* nobody counts with it */
                                    {NULL, POOL_ZERO}};
 
@@ -66,32 +70,16 @@ static bool is_special(const Special *s, const char *symbol) {
     return is_stem && (symbol[n] == '.' || (symbol[n] >= '0' && symbol[n] <= '9'));
 }
 
-static bool names_cluster(const PtxFunc *f) {
-    return f->is_entry && f->directives && strstr(f->directives, ".reqnctapercluster");
-}
-
-/* A kernel that names its clusters has explicit ones. A function may be called by any kernel. */
-static bool explicit_row(Decoder *d, uint32_t *out) {
-    const PtxModule *m = d->mod->ptx;
-    bool some = false;
-    for (int i = 0; i < m->n_funcs; i++) some |= names_cluster(&m->funcs[i]);
-    if (some && !d->func->is_entry)
-        return decode_fail(d, "a kernel alone knows whether its clusters are explicit");
-    *out = pool_row(d, POOL_B32, names_cluster(d->func) ? FULL_MASK : 0);
-    return true;
-}
-
 bool special_row(Decoder *d, const char *symbol, uint32_t *out) {
     bool is_env = strncmp(symbol, "%envreg", 7) == 0;
     if (is_env && atoi(symbol + 7) > 31) return decode_fail(d, "there are %%envreg0 to %%envreg31");
-    if (strcmp(symbol, "%is_explicit_cluster") == 0) return explicit_row(d, out);
     if (strstr(symbol, ".w")) {
         *out = pool_row(d, POOL_ZERO, 0);
         return true;
     }
     for (const Special *s = specials; s->name; s++) {
         if (!is_special(s, symbol)) continue;
-        *out = pool_row(d, s->kind, s->kind == POOL_B32);
+        *out = pool_row(d, s->kind, 0);
         return true;
     }
     return decode_fail(d, "special register %s is not supported", symbol);

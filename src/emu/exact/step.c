@@ -556,6 +556,10 @@ static int step_slow(Machine *m, Warp *w, const Ins *in, const Frame *f) {
         convert(x, w, f, in, p);
     } else if (p && ptx_is(p, "testp")) {
         test_class(x, w, f, in, p);
+    } else if (p && ptx_is(p, "st red") && ptx_has_mod(p, "async")) {
+        exact_fail(x, "it stores asynchronously");
+    } else if (p && ptx_is(p, "mapa")) {
+        exact_fail(x, "it reaches shared memory by an address in the cluster");
     } else if (p && ptx_is(p, "atom red") && !ptx_has_mod(p, "b128")) {
         return exact_atomics(m, w, in);
     } else if (p && ptx_is(p, "call")) {

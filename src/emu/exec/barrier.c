@@ -4,6 +4,7 @@
 ** wait until those have come, too, or have ended. An .aligned barrier (every bar is one) must be
 ** the same instruction for all of them; of the others the same barrier is enough.
 */
+#include "emu/exec/async.h"
 #include "emu/view.h"
 
 #include <string.h>
@@ -19,18 +20,17 @@ static int kind_of(const Ins *in) {
 /* The result of a reduction, for the lanes of a path. */
 static void deliver(const Warp *w, const Path *p, const Barrier *b) {
     const Ins *in = path_ins(w, p);
+    if (kind_of(in) < BAR_RED_POPC || kind_of(in) == BAR_CLUSTER) return;
     uint8_t *row = w->s.frame[p->frame].file + in->d;
     U32 *word = (U32 *)(void *)row;
     bool all = b->red_count == b->red_total, yes = kind_of(in) == BAR_RED_AND ? all : b->red_count;
-    if (kind_of(in) < BAR_RED_POPC) return;
     if (kind_of(in) != BAR_RED_POPC) *word = yes ? *word | p->mask : *word & ~p->mask;
     else
         for (uint32_t left = p->mask; left; left &= left - 1)
             word[__builtin_ctz(left)] = b->red_count;
 }
 
-/* The warp goes on behind its barrier. */
-static void leave(Warp *w, const Barrier *b) {
+void barrier_leave(Warp *w, const Barrier *b) {
     w->state = WARP_READY;
     for (int i = 0; i < w->n_path; i++) {
         Path *p = &w->s.path[i];
@@ -58,7 +58,7 @@ static void release(Machine *m, int id) {
         if (!(warps >> i & 1)) continue;
         w->clock = clock + m->model->latency_barrier;
         w->quiet.met = true;
-        leave(w, b);
+        barrier_leave(w, b);
     }
     m->result->barriers++;
     if (b->after_exit) m->result->barrier_after_exit++;
@@ -168,6 +168,7 @@ Stop barrier_arrive(Machine *m, Warp *w) {
     uint32_t id = 0, threads = 0;
     warp_enter(w);
     const Ins *in = &w->code->ins[w->pc];
+    if (kind_of(in) == BAR_CLUSTER) return cluster_wait(m, w);
     bool counted = in->x & BAR_COUNTED;
     if (!uniform_operands(m, w, &id, &threads)) return STOP_FAULT;
     if (id > 15 || (counted && (threads == 0 || threads % LANES))) {
@@ -188,7 +189,7 @@ Stop barrier_arrive(Machine *m, Warp *w) {
         note_leavers(m, w, &w->s.path[i]);
         bring(w, &w->s.path[i], b);
     }
-    if (kind_of(in) == BAR_ARRIVE) leave(w, b);
+    if (kind_of(in) == BAR_ARRIVE) barrier_leave(w, b);
     else w->state = WARP_WAITING, w->barrier = (int)id;
     if (complete(m, b)) release(m, (int)id);
     return w->state == WARP_WAITING ? STOP_WAIT : STOP_NOT;

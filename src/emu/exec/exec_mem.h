@@ -381,6 +381,9 @@ static bool load_store(Machine *m, Warp *w, const Ins *in, const MemForm *f) {
     case BOUND_ATOMIC:
     case BOUND_COPY:
     case BOUND_TILE:
+    case BOUND_MBARRIER:
+    case BOUND_BULK:
+    case BOUND_MAP:
     case BOUND_HINT:
     case BOUND_TEXEL:
     case BOUND_SURFACE:

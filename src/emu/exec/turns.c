@@ -22,6 +22,7 @@
 ** Where a launch has threads (threads.c), batches of blocks run side by side instead, as long as no
 ** block waits for another.
 */
+#include "emu/exec/async.h"
 #include "emu/view.h"
 
 #include <limits.h>
@@ -52,6 +53,7 @@ static void describe_look(Machine *m, const Block *b, const Warp *w, gi_buf *out
     if (!w->saw || w->state != WARP_READY) return;
     mem_describe_at(m, w->saw_in, w->saw_at, where, sizeof where);
     gi_buf_addf(out, ", looks at %s", where);
+    mbarrier_describe(b, w->saw_in, w->saw_at, out);
     if (!shadow_writer(m, b, w->saw_in, w->saw_at, &block, &thread)) return;
     gi_buf_addf(out, ", last written by thread %d of block (%u,%u,%u)", thread, block % g[0],
                 block / g[0] % g[1], block / g[0] / g[1]);
@@ -71,7 +73,9 @@ static void describe_path(Machine *m, const Block *b, const Warp *w, int i, gi_b
     }
     if (m->n_open > 1) gi_buf_addf(out, " block (%u,%u,%u)", b->ctaid[0], b->ctaid[1], b->ctaid[2]);
     gi_buf_addf(out, " warp %d ", w->index);
-    if (w->state == WARP_WAITING) gi_buf_addf(out, "wait%s at barrier %d", s, w->barrier);
+    if (w->state == WARP_WAITING && w->barrier == CLUSTER_BARRIER)
+        gi_buf_addf(out, "wait%s at the cluster's barrier", s);
+    else if (w->state == WARP_WAITING) gi_buf_addf(out, "wait%s at barrier %d", s, w->barrier);
     else if (p->wait) gi_buf_addf(out, "wait%s for the others", s);
     else gi_buf_addf(out, "run%s", s);
     gi_buf_addf(out, " (PTX line %d, line %d)", at->ptx_line, at->src_line);
@@ -167,12 +171,15 @@ static bool check_clock(Machine *m, Warp *w) {
 }
 
 static void end_warp(Machine *m, Warp *w) {
+    if (w->s.copies && !copies_end(m, w)) return;
+    if (m->n_bulk && !bulk_warp_ended(m, w)) return;
     w->state = WARP_DONE;
     m->block->ended++;
     if (m->n_spare < m->n_warps) m->spare[m->n_spare++] = w->s;
     else warp_store_free(&w->s);
     w->s = (WarpStore){0};
     barrier_warp_ended(m);
+    if (m->has_clusters) cluster_look(m);
 }
 
 /* Its turn is over, and it has more to do: whose is the next? */
@@ -207,13 +214,15 @@ static bool run_warp(Machine *m, Warp *w) {
                            "no host memory for a warp");
     int64_t turn = w->stuck ? LOOK : m->turn;
     w->fuel = m->budget < turn ? m->budget : turn;
-    w->asked = w->moved = w->news = false;
+    w->asked = w->moved = w->news = w->failed = false;
+    w->spared = 0;
     int64_t before = w->fuel;
     Stop stop = exec_variant(m, w);
-    m->budget -= before - w->fuel;
+    m->budget -= before - w->fuel - w->spared;
     if (stop == STOP_FAULT) return false;
     if (endless_turn(m, w) && stop == STOP_WAIT) w->stuck = w->beyond = true;
     if (stop == STOP_DONE) end_warp(m, w);
+    if (m->ended) return false;
     if (stop == STOP_YIELD) {
         if (m->budget <= 0) return raise_budget(m, w);
         if (m->launch->interrupt && *m->launch->interrupt)
@@ -224,6 +233,17 @@ static bool run_warp(Machine *m, Warp *w) {
 }
 
 /* --- blocks --- */
+
+/* Does a block wait for others of its cluster, some of which can go on? */
+static bool waits_for_cluster(const Machine *m) {
+    bool waits = false, goes = false;
+    for (int i = 0; i < m->n_warps; i++)
+        waits |= m->warp[i].state == WARP_WAITING && m->warp[i].barrier == CLUSTER_BARRIER;
+    for (int k = 0; k < m->n_open && waits; k++)
+        for (int i = 0; i < m->n_warps && m->open[k]->cluster == m->block->cluster; i++)
+            goes |= m->open[k]->warp[i].state == WARP_READY;
+    return goes;
+}
 
 /* A turn for each warp that is ready. */
 static bool run_round(Machine *m, bool *ended) {
@@ -237,7 +257,7 @@ static bool run_round(Machine *m, bool *ended) {
         left += w->state != WARP_DONE;
     }
     *ended = left == 0;
-    return ran || left == 0 ? true : raise_deadlock(m);
+    return ran || left == 0 || waits_for_cluster(m) ? true : raise_deadlock(m);
 }
 
 static Block *block_new(const Machine *m) {
@@ -272,14 +292,20 @@ static bool begin_block(Machine *m, uint64_t index) {
         m->n_made++;
     }
     Block *b = m->open[m->n_open++];
-    b->ctaid[0] = (unsigned)(index % g[0]);
-    b->ctaid[1] = (unsigned)(index / g[0] % g[1]);
-    b->ctaid[2] = (unsigned)(index / g[0] / g[1]);
+    if (m->has_clusters) {
+        cluster_place(m, b, index);
+    } else {
+        b->ctaid[0] = (unsigned)(index % g[0]);
+        b->ctaid[1] = (unsigned)(index / g[0] % g[1]);
+        b->ctaid[2] = (unsigned)(index / g[0] / g[1]);
+        b->cluster = index;
+    }
     b->smid = (unsigned)(index % (uint64_t)(m->model->sms >= 1 ? m->model->sms : 1));
     if (m->shared_bytes) memset(b->shared, 0xff, m->shared_bytes);
     if (b->reserved) memset(b->reserved, 0xff, RESERVED_BYTES);
     if (b->barriers_met) memset(b->barrier, 0, sizeof b->barrier);
     b->barriers_met = b->ended = 0;
+    b->cluster_clock = 0;
     for (int i = 0; i < m->n_warps; i++) {
         b->warp[i].state = WARP_READY;
         b->warp[i].begun = b->warp[i].stuck = false;
@@ -288,6 +314,7 @@ static bool begin_block(Machine *m, uint64_t index) {
         b->warp[i].quiet = (Quiet){0};
         if (b->warp[i].saw) memset(b->warp[i].seen, 0, sizeof b->warp[i].seen);
         b->warp[i].saw = false;
+        if (m->has_clusters) b->warp[i].met = b->warp[i].passes = 0;
         b->warp[i].live = b->warp[i].exist;
     }
     enter_block(m, b);
@@ -298,6 +325,8 @@ static bool begin_block(Machine *m, uint64_t index) {
 
 /* The block that runs is over; its place in the list is k. */
 static void end_block(Machine *m, int k) {
+    if (m->n_bulk) bulk_block_ended(m);
+    if (m->block->mbarriers.n) mbarriers_clear(&m->block->mbarriers);
     if (m->shadow) shadow_block_end(m);
     cost_block_end(m);
     m->n_open--;
@@ -337,13 +366,26 @@ static bool all_stuck(const Machine *m) {
     return stuck;
 }
 
-/* How many blocks shall begin now. */
+/* How many blocks shall begin now: whole clusters. */
 static int wanted(Machine *m) {
+    int size = m->cluster_size;
     if (m->launch->cooperative) return INT_MAX; /* they fit: launch.c */
-    if (m->n_open == 0) return 1;
+    if (m->n_open == 0) return size;
     if (!all_stuck(m)) return 0;
     m->turn = SHORT_TURN;
-    return m->n_open;
+    return (m->n_open + size - 1) / size * size;
+}
+
+/* Is there room for one more? Where a cluster begins, for all of it. */
+static bool has_room(const Machine *m, uint64_t next) {
+    int more = next % (uint64_t)m->cluster_size == 0 ? m->cluster_size : 1;
+    return m->n_open + more <= m->resident;
+}
+
+/* The next block's index; clusters begin in the launch's order, and the blocks of each together. */
+static uint64_t index_of(const Machine *m, uint64_t next, uint64_t blocks) {
+    uint64_t size = (uint64_t)m->cluster_size;
+    return launch_place(m->launch, next / size, blocks / size) * size + next % size;
 }
 
 bool turns_run(Machine *m) {
@@ -357,14 +399,14 @@ bool turns_run(Machine *m) {
             if (m->ended) return false;
             continue;
         }
-        for (int n = wanted(m); n > 0 && next < blocks && m->n_open < m->resident; n--) {
+        for (int n = wanted(m); n > 0 && next < blocks && has_room(m, next); n--) {
             if ((next & 255) == 0 && m->launch->interrupt && *m->launch->interrupt)
                 return fault_raise(m, NULL, NULL, ALL_LANES, EMU_ABORTED, "interrupted");
-            if (!begin_block(m, launch_place(m->launch, next, blocks))) return false;
+            if (!begin_block(m, index_of(m, next, blocks))) return false;
             next++;
         }
         if (!run_open(m)) return false;
-        bool can_begin = next < blocks && m->n_open < m->resident;
+        bool can_begin = next < blocks && has_room(m, next);
         if (!can_begin && endless_all(m)) return raise_endless(m, blocks - next, blocks);
     }
     return true;
@@ -396,7 +438,9 @@ void turns_free(Machine *m) {
         free(b->warp);
         free(b->shared);
         free(b->reserved);
+        mbarriers_free(&b->mbarriers);
         free(b);
     }
+    bulk_free(m);
     free(m->open);
 }

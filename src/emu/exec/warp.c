@@ -333,6 +333,24 @@ static uint32_t uniform_value(const Machine *m, const Warp *w, const PoolRow *ro
     case POOL_TOTAL_SMEM: return m->shared_bytes;
     case POOL_WORKSPACE_LOW: return l->cooperative ? (uint32_t)m->emu->workspace : 0;
     case POOL_WORKSPACE_HIGH: return l->cooperative ? (uint32_t)(m->emu->workspace >> 32) : 0;
+    case POOL_CLUSTERID_X:
+    case POOL_CLUSTERID_Y:
+    case POOL_CLUSTERID_Z:
+        return m->ctaid[kind - POOL_CLUSTERID_X] / m->cluster[kind - POOL_CLUSTERID_X];
+    case POOL_NCLUSTERID_X:
+    case POOL_NCLUSTERID_Y:
+    case POOL_NCLUSTERID_Z:
+        return l->grid[kind - POOL_NCLUSTERID_X] / m->cluster[kind - POOL_NCLUSTERID_X];
+    case POOL_CLUSTER_CTAID_X:
+    case POOL_CLUSTER_CTAID_Y:
+    case POOL_CLUSTER_CTAID_Z:
+        return m->ctaid[kind - POOL_CLUSTER_CTAID_X] % m->cluster[kind - POOL_CLUSTER_CTAID_X];
+    case POOL_CLUSTER_NCTAID_X:
+    case POOL_CLUSTER_NCTAID_Y:
+    case POOL_CLUSTER_NCTAID_Z: return m->cluster[kind - POOL_CLUSTER_NCTAID_X];
+    case POOL_CLUSTER_RANK: return m->block->rank;
+    case POOL_CLUSTER_SIZE: return (uint32_t)m->cluster_size;
+    case POOL_CLUSTER_EXPLICIT: return m->has_clusters;
     case POOL_RESERVED: return RESERVED_AT;
     case POOL_RESERVED_END: return RESERVED_AT + RESERVED_BYTES;
     default: return 0;

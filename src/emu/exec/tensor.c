@@ -1,0 +1,186 @@
+/* tensor.c - tensor maps: boxes of a tensor of 1 to 5 dimensions, from and to shared memory.
+**
+** A box lies in shared memory without gaps, dimension 0 first; a swizzle exchanges its pieces of 16
+** bytes (bulk_swizzle). What of a box is outside the tensor is zero when it is loaded, and is not
+** stored. With im2col a box is a column of pixels: it goes through the positions of a filter, from
+** its corner `lower` to `upper` before the last, dimension after dimension, and loads each at an
+** offset (CUDA's driver API and PTX ISA, "Tensors").
+**
+** Not supported, and refused when the map is made: interleaved layouts, a fill of NaNs, types of
+** less than a byte or with a rounding of their own.
+*/
+#include "emu/exec/bulk.h"
+
+#include <stdlib.h>
+
+_Static_assert(sizeof(EmuTensorMap) <= EMU_TENSOR_BYTES, "a tensor map has 128 bytes");
+
+static const struct {
+    uint8_t bytes;
+    PtxType type;
+} elements[] = {{1, PTX_U8},  {2, PTX_U16}, {4, PTX_U32}, {4, PTX_S32}, {8, PTX_U64},
+                {8, PTX_S64}, {2, PTX_F16}, {4, PTX_F32}, {8, PTX_F64}, {2, PTX_BF16}};
+
+unsigned emu_tensor_element(int type) {
+    bool known = type >= 0 && (size_t)type < sizeof elements / sizeof *elements;
+    return known ? elements[type].bytes : 0;
+}
+
+bool tensor_reduces(const EmuTensorMap *map, AtomOp op) {
+    static const char ops[][8] = {/* of elements[]: add a, min and max m, inc and dec i, bits b */
+                                  "", "", "amib", "mb", "amb", "mb", "am", "a", "a", "am"};
+    static const char kinds[] = "ammiicxbbb"; /* by AtomOp; c, x: of no tensor */
+    return strchr(ops[map->type], kinds[op]) != NULL;
+}
+
+static bool is_map(const EmuTensorMap *map) {
+    for (int k = 0; k < map->rank && k < 5; k++)
+        if (map->step[k] == 0) return false;
+    return map->magic == EMU_TENSOR_MAGIC && emu_tensor_element(map->type) && map->rank >= 1 &&
+           map->rank <= 5 && map->swizzle <= 3 && map->box[0] > 0;
+}
+
+bool tensor_map(Machine *m, Warp *w, const Ins *in, int lane, uint64_t address, EmuTensorMap *out) {
+    uint8_t bytes[EMU_TENSOR_BYTES];
+    const BulkForm *f = &w->code->bulk[in->imm];
+    for (unsigned k = 0; k < sizeof bytes; k += CHUNK) {
+        Access a = {m, w, in, lane, PTX_GENERIC, address + k, CHUNK, false, 0};
+        if (!mem_read(a, bytes + k)) return false;
+    }
+    memcpy(out, bytes, sizeof *out);
+    if (!is_map(out))
+        return fault_raise(m, w, in, lane, EMU_LAUNCH_ERROR,
+                           "no tensor map is at 0x%llx: cuTensorMapEncodeTiled or Im2col makes one",
+                           (unsigned long long)address);
+    if (out->rank == f->dims && out->im2col == f->im2col) return true;
+    return fault_raise(m, w, in, lane, EMU_LAUNCH_ERROR,
+                       "a tensor map of %d dimensions%s for a copy of %d%s", out->rank,
+                       out->im2col ? " (im2col)" : "", f->dims, f->im2col ? " (im2col)" : "");
+}
+
+/* Elements of the box in dimension k. */
+static uint32_t extent(const EmuTensorMap *map, int k) {
+    if (k >= map->rank || (map->im2col && k > 1)) return 1;
+    if (k == 0 || map->im2col) return map->box[k];
+    return (map->box[k] + map->step[k] - 1u) / map->step[k];
+}
+
+uint32_t tensor_bytes(const EmuTensorMap *map) {
+    uint64_t bytes = elements[map->type].bytes;
+    for (int k = 0; k < 5; k++) bytes *= extent(map, k);
+    return bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX - 15;
+}
+
+/* --- rows of a box --- */
+
+/* A row along dimension 0, whose bytes lie at `in_box` of the box. */
+typedef bool RowFn(Machine *m, Bulk *c, uint64_t global, uint8_t *in_box, uint32_t bytes);
+
+/* Does with a row what is inside the tensor; at: its coordinates. */
+static bool row(Machine *m, Bulk *c, const int64_t at[5], uint8_t *in_box, RowFn *what) {
+    const EmuTensorMap *map = c->map;
+    unsigned size = elements[map->type].bytes;
+    uint64_t global = map->address;
+    for (int k = 1; k < map->rank; k++) {
+        if (at[k] < 0 || at[k] > map->last[k]) return true;
+        global += (uint64_t)at[k] * map->stride[k - 1];
+    }
+    int64_t from = at[0] < 0 ? 0 : at[0], end = at[0] + map->box[0], size0 = map->last[0] + 1ll;
+    if (end > size0) end = size0;
+    if (end <= from) return true;
+    return what(m, c, global + (uint64_t)from * size, in_box + (uint64_t)(from - at[0]) * size,
+                (uint32_t)(end - from) * size);
+}
+
+static bool tiled(Machine *m, Bulk *c, const int32_t coord[5], RowFn *what) {
+    const EmuTensorMap *map = c->map;
+    uint32_t bytes = map->box[0] * elements[map->type].bytes, rows = 1;
+    for (int k = 1; k < map->rank; k++) rows *= extent(map, k);
+    for (uint32_t i = 0; i < rows; i++) {
+        int64_t at[5] = {coord[0]};
+        uint32_t rest = i;
+        for (int k = 1; k < map->rank; k++) {
+            at[k] = coord[k] + (int64_t)(rest % extent(map, k)) * map->step[k];
+            rest /= extent(map, k);
+        }
+        if (!row(m, c, at, c->data + (uint64_t)i * bytes, what)) return false;
+    }
+    return true;
+}
+
+/* The next position of the filter: at[1] … are the pixel's, the last is the image's. */
+static void next_pixel(const EmuTensorMap *map, int64_t at[5]) {
+    int k = 1;
+    for (; k < map->rank - 1; k++) {
+        at[k] += map->step[k];
+        if (at[k] <= (int64_t)map->last[k] + map->upper[k - 1]) return;
+        at[k] = map->lower[k - 1];
+    }
+    at[k]++;
+}
+
+static bool columns(Machine *m, Bulk *c, const int32_t coord[5], const uint16_t offset[3],
+                    RowFn *what) {
+    const EmuTensorMap *map = c->map;
+    uint32_t bytes = map->box[0] * elements[map->type].bytes;
+    int64_t pixel[5] = {0};
+    for (int k = 0; k < map->rank; k++) pixel[k] = coord[k];
+    for (uint32_t i = 0; i < map->box[1]; i++, next_pixel(map, pixel)) {
+        int64_t at[5];
+        memcpy(at, pixel, sizeof at);
+        for (int k = 1; k < map->rank - 1; k++) at[k] += offset[k - 1];
+        if (!row(m, c, at, c->data + (uint64_t)i * bytes, what)) return false;
+    }
+    return true;
+}
+
+static bool box(Machine *m, Bulk *c, const int32_t coord[5], const uint16_t offset[3],
+                RowFn *what) {
+    if (c->map->im2col) return columns(m, c, coord, offset, what);
+    return tiled(m, c, coord, what);
+}
+
+/* --- both ways --- */
+
+/* Bytes that one access can move, of so many from `global` on. */
+static unsigned piece(const Bulk *c, uint64_t global, uint32_t bytes) {
+    return global % CHUNK == 0 && bytes >= CHUNK ? CHUNK : elements[c->map->type].bytes;
+}
+
+static void charge(Machine *m, const Bulk *c, uint64_t global, uint32_t bytes) {
+    const Alloc *in = alloc_of(m->emu, global);
+    if (in) cost_range(m, c->w, alloc_place(in, global), bytes, COST_KIND_STORE);
+}
+
+static bool read_row(Machine *m, Bulk *c, uint64_t global, uint8_t *in_box, uint32_t bytes) {
+    charge(m, c, global, bytes);
+    for (unsigned n; bytes > 0; bytes -= n, global += n, in_box += n) {
+        n = piece(c, global, bytes);
+        Access a = {m, c->w, c->in, c->lane, PTX_GLOBAL, global, n, false, 0};
+        if (!mem_read(a, in_box)) return false;
+    }
+    return true;
+}
+
+static bool write_row(Machine *m, Bulk *c, uint64_t global, uint8_t *in_box, uint32_t bytes) {
+    charge(m, c, global, bytes);
+    for (unsigned n; bytes > 0; bytes -= n, global += n, in_box += n) {
+        n = piece(c, global, bytes);
+        if (!bulk_put(m, c, global, in_box, n, elements[c->map->type].type)) return false;
+    }
+    return true;
+}
+
+bool tensor_gather(Machine *m, Bulk *c, const int32_t coord[5], const uint16_t offset[3]) {
+    return box(m, c, coord, offset, read_row);
+}
+
+bool tensor_scatter(Machine *m, Bulk *c) {
+    static const uint16_t none[3];
+    c->data = gi_alloc(c->bytes + 1);
+    for (uint32_t k = 0; k < c->bytes; k += CHUNK) {
+        uint64_t from = bulk_swizzle(c->at + k, c->swizzle);
+        if (from + CHUNK <= m->shared_bytes) memcpy(c->data + k, c->block->shared + from, CHUNK);
+    }
+    return box(m, c, c->coord, none, write_row);
+}
