@@ -68,6 +68,11 @@ local RACES = {
       y[0] += 2; //A
       __threadfence(); atomicExch(f, 0);
     }]], { grid = 2 }, "without a fence behind that" },
+  { "a plain read of what another thread has added to, before the reader did", [[
+    if (t < 2) atomicAdd(f, 1);
+    FIX(__syncwarp();)
+    if (t == 1) y[0] = f[0]; //A
+  ]], {} },
   { "a reader without a fence", [[
     if (blockIdx.x == 0 && t == 0) { y[0] = 42; __threadfence(); *(volatile unsigned *)f = 1; }
     if (blockIdx.x == 1 && t == 0) {

@@ -67,7 +67,7 @@ return {
     .. "build/tests/emu_async build/tests/emu_programs build/tests/emu_threads" },
   { file = "src/emu/check/race%.c", tests = "build/tests/emu_order build/tests/emu_turns "
     .. "build/tests/emu_faults build/tests/emu_warps build/tests/emu_async "
-    .. "build/tests/emu_programs build/tests/emu_core_barrier" },
+    .. "build/tests/emu_programs build/tests/emu_core_barrier tests/lua/pairs.lua" },
   { file = "src/emu/check/watch%.c", tests = "tests/lua/facts_watched.lua" },
   { file = "src/emu/decode/bounds%.c", tests = "build/tests/emu_bounds build/tests/emu_modules "
     .. "build/tests/emu_faults build/tests/emu_core_memory build/tests/emu_core_names "
