@@ -73,6 +73,21 @@ local RACES = {
     FIX(__syncwarp();)
     if (t == 1) y[0] = f[0]; //A
   ]], {} },
+  { "lanes that meet behind others' meeting", [[
+    __shared__ unsigned s[32];
+    if (t < 2) __syncwarp(3);
+    s[t] = t;
+    FIX(if (t == 2 || t == 3) __syncwarp(12);)
+    if (t == 3) y[0] = s[2]; //A
+  ]], {} },
+  { "bytes beside words", [[
+    __shared__ unsigned s[32];
+    __shared__ unsigned char c[32];
+    s[t] = t;
+    c[t] = (unsigned char)t;
+    FIX(__syncwarp();)
+    if (t == 1) y[0] = c[0]; //A
+  ]], {} },
   { "a reader without a fence", [[
     if (blockIdx.x == 0 && t == 0) { y[0] = 42; __threadfence(); *(volatile unsigned *)f = 1; }
     if (blockIdx.x == 1 && t == 0) {
