@@ -351,7 +351,7 @@ end)
 local TWICE = [[
 __global__ void add(float *y, float *was, int *count, float a)
 {
-  int i = threadIdx.x;
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
   float by = a;
   y[i] += by;
   was[i] = a;
@@ -388,7 +388,12 @@ tap.case("each launch has arguments of its own", function()
       source = ("%s/%s.cu"):format(folder, name), anyway = true })
     return gi.problem(folder .. "/" .. name)
   end
-  local p, n = problem("p", TWICE), 0
+  local p, n, merge = problem("p", TWICE), 0, nil
+  for _, kind in ipairs(p.grammar:transformations()) do
+    merge = kind.name == "merge" and kind.places[1].gene or merge
+  end
+  tap.has(gi.certificate.of { problem = p, genome = merge, jobs = 1 }.why,
+    "wants grid.x to be a multiple of 2", "and has to be possible: " .. merge)
   local function against(by)
     n = n + 1
     return gi.certificate.of { problem = p, jobs = 1, other = problem("other" .. n,

@@ -477,10 +477,17 @@ function Farm:checked_kernel(genome)
   return self.funnel:checked_kernel(plan)
 end
 
+-- Why one of some plans has no text that could be compiled; nil where all have.
+local function untold(plans)
+  for _, plan in ipairs(plans) do
+    if not plan.checked then return plan.failure and plan.failure.message or "it has no source" end
+  end
+end
+
 -- Has workers do `op` of Funnel:examine with a genome, in other ways too, and the unmodified kernel
 -- on each case.
 function Farm:both(genome, cases, op, ways)
-  local asked, found, plans = {}, {}, {}
+  local asked, found, plans, why = {}, {}, {}, nil
   local verdict = self:check({ genome })[1]
   if verdict.status == "compile_error" then return nil, verdict.message end
   self:guarded(function()
@@ -489,6 +496,8 @@ function Farm:both(genome, cases, op, ways)
       plans[i].check, plans[i].way = true, i > 2 and text or nil
     end
     self.funnel:begin(plans)
+    why = untold(plans)
+    if why then return end
     repeat
       for _, plan in ipairs(plans) do self.funnel:has_code(plan, plan.checked, "ptx") end
       self.crew:drain()
@@ -499,6 +508,7 @@ function Farm:both(genome, cases, op, ways)
       for i, result in ipairs(asked) do found[i] = found[i] or result() end
     until stats.count(asked, function(result) return not result() end) == 0
   end)
+  if why then return nil, why end
   return found
 end
 
