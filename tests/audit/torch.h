@@ -46,6 +46,13 @@ struct Device {
     int index() const { return 0; }
     bool operator==(const Device &o) const { return kind == o.kind; }
 };
+/* An element's type as older sources name it: x.type().is_cuda(). */
+struct TypeName {
+    ScalarType type;
+    bool is_cuda() const { return true; }
+    ScalarType scalarType() const { return type; }
+    operator ScalarType() const { return type; }
+};
 template <class T> struct TypeOf;
 template <> struct TypeOf<float> { static constexpr ScalarType type = ScalarType::Float; };
 template <> struct TypeOf<double> { static constexpr ScalarType type = ScalarType::Double; };
@@ -132,14 +139,15 @@ class Tensor {
     std::shared_ptr<void> memory;
     size_t offset = 0; /* bytes */
     IntArrayRef shape;
-    ScalarType type = kFloat;
+    ScalarType kind = kFloat;
 
   public:
     Tensor() {}
-    Tensor(IntArrayRef sizes, ScalarType t) : shape(std::move(sizes)), type(t) {
+    Tensor(IntArrayRef sizes, ScalarType t, bool managed = false)
+        : shape(std::move(sizes)), kind(t) {
         void *p = nullptr;
         size_t bytes = std::max<size_t>(numel() * bytes_of(t), 1);
-        if (cudaMalloc(&p, bytes) != cudaSuccess) {
+        if ((managed ? cudaMallocManaged(&p, bytes) : cudaMalloc(&p, bytes)) != cudaSuccess) {
             fprintf(stderr, "audit: no %zu bytes of GPU memory\n", bytes);
             exit(3);
         }
@@ -159,13 +167,14 @@ class Tensor {
     int64_t numel() const {
         return std::accumulate(shape.begin(), shape.end(), (int64_t)1, std::multiplies<int64_t>());
     }
-    size_t nbytes() const { return numel() * bytes_of(type); }
-    size_t element_size() const { return bytes_of(type); }
-    ScalarType dtype() const { return type; }
-    ScalarType scalar_type() const { return type; }
+    size_t nbytes() const { return numel() * bytes_of(kind); }
+    size_t element_size() const { return bytes_of(kind); }
+    ScalarType dtype() const { return kind; }
+    ScalarType scalar_type() const { return kind; }
+    c10::TypeName type() const { return {kind}; }
     Device device() const { return Device(); }
     int get_device() const { return 0; }
-    TensorOptions options() const { return TensorOptions(type); }
+    TensorOptions options() const { return TensorOptions(kind); }
     bool is_cuda() const { return true; }
     bool is_contiguous() const { return true; }
     bool requires_grad() const { return false; }
@@ -175,7 +184,7 @@ class Tensor {
     void *data_ptr() const { return (char *)memory.get() + offset; }
     template <class T> T *data_ptr() const {
         using Plain = std::remove_const_t<T>;
-        if (c10::TypeOf<Plain>::type != type) throw std::runtime_error("data_ptr of another type");
+        if (c10::TypeOf<Plain>::type != kind) throw std::runtime_error("data_ptr of another kind");
         return (T *)data_ptr();
     }
     template <class T> T *data() const { return data_ptr<T>(); }
@@ -224,7 +233,7 @@ class Tensor {
     }
     Tensor t() const { return transpose(0, 1); }
     Tensor clone() const {
-        Tensor t(shape, type);
+        Tensor t(shape, kind);
         cudaMemcpy(t.data_ptr(), data_ptr(), nbytes(), cudaMemcpyDeviceToDevice);
         return t;
     }
@@ -239,6 +248,22 @@ class Tensor {
         return value;
     }
     const Tensor &zero_() const { cudaMemset(data_ptr(), 0, nbytes()); return *this; }
+    /* Each float changed in place by the host: f(what it is, its number). */
+    template <class F> const Tensor &change(F f) const;
+    const Tensor &copy_(const Tensor &) const;
+    const Tensor &fill_(double v) const { return change([=](float, size_t) { return v; }); }
+    const Tensor &add_(double v) const { return change([=](float x, size_t) { return x + v; }); }
+    const Tensor &sub_(double v) const { return add_(-v); }
+    const Tensor &mul_(double v) const { return change([=](float x, size_t) { return x * v; }); }
+    const Tensor &div_(double v) const { return change([=](float x, size_t) { return x / v; }); }
+    const Tensor &add_(const Tensor &) const;
+    const Tensor &mul_(const Tensor &) const;
+    const Tensor &sqrt_() const { return change([](float x, size_t) { return std::sqrt(x); }); }
+    Tensor sqrt() const { return clone().sqrt_(); }
+    Tensor exp() const { return clone().change([](float x, size_t) { return std::exp(x); }); }
+    Tensor log() const { return clone().change([](float x, size_t) { return std::log(x); }); }
+    Tensor cpu() const; /* memory that the host reads, too */
+    Tensor view_as(const Tensor &o) const { return reshape(o.sizes()); }
     template <class T, int N, template <class> class P = DefaultPtrTraits, class I = int64_t>
     PackedTensorAccessor<T, N, P, I> packed_accessor() const {
         PackedTensorAccessor<T, N, P, I> a{data_ptr<T>(), {}, {}};
@@ -260,6 +285,9 @@ inline Tensor empty(IntArrayRef s, TensorOptions o = {}) { return Tensor(std::mo
 inline Tensor zeros(IntArrayRef s, TensorOptions o = {}) {
     return Tensor(std::move(s), o.type).zero_();
 }
+inline Tensor ones(IntArrayRef s, TensorOptions o = {}) {
+    return zeros(std::move(s), o).fill_(1);
+}
 inline Tensor empty_like(const Tensor &t, TensorOptions o) { return empty(t.sizes(), o); }
 inline Tensor empty_like(const Tensor &t) { return empty(t.sizes(), t.options()); }
 inline Tensor zeros_like(const Tensor &t) { return zeros(t.sizes(), t.options()); }
@@ -267,7 +295,7 @@ inline Tensor zeros_like(const Tensor &t, TensorOptions o) { return zeros(t.size
 inline Tensor full(IntArrayRef s, double value, TensorOptions o = {}) {
     Tensor t(std::move(s), o.type);
     std::vector<float> host(t.numel(), (float)value);
-    if (o.type != kFloat) throw std::runtime_error("full of another type than float");
+    if (o.type != kFloat) throw std::runtime_error("full of another kind than float");
     cudaMemcpy(t.data_ptr(), host.data(), t.nbytes(), cudaMemcpyHostToDevice);
     return t;
 }
@@ -282,16 +310,49 @@ inline std::vector<float> values(const Tensor &t) {
     cudaMemcpy(host.data(), t.data_ptr<float>(), t.nbytes(), cudaMemcpyDeviceToHost);
     return host;
 }
+template <class F> const Tensor &Tensor::change(F f) const {
+    std::vector<float> v = values(*this);
+    for (size_t i = 0; i < v.size(); i++) v[i] = (float)f(v[i], i);
+    cudaMemcpy(data_ptr(), v.data(), nbytes(), cudaMemcpyHostToDevice);
+    return *this;
+}
+/* Another tensor's numbers, as many, or one for all. */
+inline std::vector<float> as_many(const Tensor &t, int64_t n) {
+    if (t.numel() != n && t.numel() != 1) throw std::runtime_error("tensors of two shapes");
+    std::vector<float> v = values(t);
+    v.resize(n, v[0]);
+    return v;
+}
+inline const Tensor &Tensor::add_(const Tensor &o) const {
+    std::vector<float> v = as_many(o, numel());
+    return change([&](float x, size_t i) { return x + v[i]; });
+}
+inline const Tensor &Tensor::mul_(const Tensor &o) const {
+    std::vector<float> v = as_many(o, numel());
+    return change([&](float x, size_t i) { return x * v[i]; });
+}
+inline Tensor Tensor::cpu() const {
+    Tensor t(shape, kind, true);
+    cudaMemcpy(t.data_ptr(), data_ptr(), nbytes(), cudaMemcpyDefault);
+    cudaDeviceSynchronize();
+    return t;
+}
+inline const Tensor &Tensor::copy_(const Tensor &o) const {
+    Tensor from = o.to(kind);
+    if (from.numel() != numel()) throw std::runtime_error("copy_ of another number of elements");
+    cudaMemcpy(data_ptr(), from.data_ptr(), nbytes(), cudaMemcpyDeviceToDevice);
+    return *this;
+}
 inline Tensor Tensor::to(ScalarType other) const {
-    if (other == type) return *this;
+    if (other == kind) return *this;
     Tensor t(shape, other);
     std::vector<char> from = raw(*this), into(t.nbytes());
     for (int64_t i = 0; i < numel(); i++) {
-        float x = type == kHalf       ? __half2float(((__half *)from.data())[i])
-                  : type == kBFloat16 ? __bfloat162float(((__nv_bfloat16 *)from.data())[i])
-                  : type == kInt      ? (float)((int *)from.data())[i]
-                  : type == kLong     ? (float)((int64_t *)from.data())[i]
-                  : type == kBool     ? (float)from[i]
+        float x = kind == kHalf       ? __half2float(((__half *)from.data())[i])
+                  : kind == kBFloat16 ? __bfloat162float(((__nv_bfloat16 *)from.data())[i])
+                  : kind == kInt      ? (float)((int *)from.data())[i]
+                  : kind == kLong     ? (float)((int64_t *)from.data())[i]
+                  : kind == kBool     ? (float)from[i]
                                       : ((float *)from.data())[i];
         if (other == kHalf) ((__half *)into.data())[i] = __float2half(x);
         else if (other == kBFloat16) ((__nv_bfloat16 *)into.data())[i] = __float2bfloat16(x);
@@ -306,9 +367,9 @@ inline Tensor Tensor::to(ScalarType other) const {
 inline Tensor Tensor::permute(IntArrayRef axes) const {
     IntArrayRef s, steps = strides(), from;
     for (int64_t a : axes) s.push_back(size(a)), from.push_back(steps.at(a < 0 ? a + dim() : a));
-    Tensor t(s, type);
+    Tensor t(s, kind);
     std::vector<char> old = raw(*this), made(t.nbytes());
-    size_t unit = bytes_of(type);
+    size_t unit = bytes_of(kind);
     for (int64_t i = 0; i < numel(); i++) {
         int64_t rest = i, at = 0;
         for (int64_t d = t.dim() - 1; d >= 0; d--) at += rest % s[d] * from[d], rest /= s[d];
@@ -320,11 +381,11 @@ inline Tensor Tensor::permute(IntArrayRef axes) const {
 inline Tensor Tensor::slice(int64_t d, int64_t from, int64_t to) const {
     IntArrayRef s = shape, steps = strides();
     to = std::min(to, shape.at(d)), s.at(d) = to - from;
-    Tensor t(s, type);
-    size_t run = s[d] * steps[d] * bytes_of(type), step = shape[d] * steps[d] * bytes_of(type);
+    Tensor t(s, kind);
+    size_t run = s[d] * steps[d] * bytes_of(kind), step = shape[d] * steps[d] * bytes_of(kind);
     for (size_t at = 0, into = 0; into < t.nbytes(); at += step, into += run)
         cudaMemcpy((char *)t.data_ptr() + into,
-                   (char *)data_ptr() + at + from * steps[d] * bytes_of(type), run,
+                   (char *)data_ptr() + at + from * steps[d] * bytes_of(kind), run,
                    cudaMemcpyDeviceToDevice);
     return t;
 }
@@ -335,15 +396,29 @@ inline Tensor sum(const Tensor &t) {
 inline Tensor mean(const Tensor &t) { return sum(t) / (double)t.numel(); }
 inline Tensor Tensor::sum() const { return torch::sum(*this); }
 inline Tensor Tensor::mean() const { return torch::mean(*this); }
-inline Tensor Tensor::operator*(double by) const {
-    std::vector<float> v = values(*this);
-    for (float &x : v) x = (float)(x * by);
-    Tensor t(shape, type);
-    cudaMemcpy(t.data_ptr(), v.data(), t.nbytes(), cudaMemcpyHostToDevice);
-    return t;
-}
+inline Tensor Tensor::operator*(double by) const { return clone().mul_(by); }
 inline Tensor Tensor::operator/(double by) const { return *this * (1 / by); }
 inline Tensor tensor(double value, TensorOptions o = {}) { return full({}, value, o); }
+inline Tensor exp(const Tensor &t) { return t.exp(); }
+inline Tensor log(const Tensor &t) { return t.log(); }
+inline Tensor sqrt(const Tensor &t) { return t.sqrt(); }
+/* Operations of PyTorch's own: a source that names one compiles, and is refused where it calls it. */
+#define PYTORCH_ALONE(name)                                                                        \
+    template <class... A> Tensor name(const A &...) {                                              \
+        throw std::runtime_error("it calls PyTorch's own " #name);                                 \
+    }
+PYTORCH_ALONE(matmul) PYTORCH_ALONE(mm) PYTORCH_ALONE(bmm) PYTORCH_ALONE(addmm)
+PYTORCH_ALONE(conv1d) PYTORCH_ALONE(conv2d) PYTORCH_ALONE(conv3d)
+PYTORCH_ALONE(conv_transpose1d) PYTORCH_ALONE(conv_transpose2d) PYTORCH_ALONE(conv_transpose3d)
+PYTORCH_ALONE(softmax) PYTORCH_ALONE(log_softmax) PYTORCH_ALONE(cumsum) PYTORCH_ALONE(cumprod)
+PYTORCH_ALONE(flip) PYTORCH_ALONE(norm) PYTORCH_ALONE(argmax) PYTORCH_ALONE(argmin)
+PYTORCH_ALONE(prod) PYTORCH_ALONE(amax) PYTORCH_ALONE(relu) PYTORCH_ALONE(tanh)
+PYTORCH_ALONE(sigmoid) PYTORCH_ALONE(where) PYTORCH_ALONE(batch_norm) PYTORCH_ALONE(layer_norm)
+PYTORCH_ALONE(max_pool1d) PYTORCH_ALONE(max_pool2d) PYTORCH_ALONE(avg_pool1d) PYTORCH_ALONE(div)
+inline std::optional<Device> device_of(const Tensor &t) { return t.device(); }
+struct Module { /* what a source tells Python of its functions */
+    template <class... A> Module &def(const A &...) { return *this; }
+};
 } // namespace torch
 
 namespace at {
@@ -371,6 +446,7 @@ namespace at { namespace cuda { using c10::cuda::CUDAGuard; using c10::cuda::Opt
     do {                                                                                           \
         if (!(condition)) throw std::runtime_error("TORCH_CHECK: " #condition);                    \
     } while (0)
+#define PYBIND11_MODULE(name, m) static inline void to_python(torch::Module &m)
 #define TORCH_INTERNAL_ASSERT TORCH_CHECK
 #define AT_ASSERTM TORCH_CHECK
 #define AT_ASSERT TORCH_CHECK
