@@ -14,8 +14,7 @@ static void variable_row(EmuExact *x, const Event *e, uint64_t at, const uint8_t
     EmuExactType type = e->kind == EVENT_WRITE ? EMU_EXACT_WORDS : EMU_EXACT_RAW;
     if (e->kind == EVENT_COPY)
         emu_exact_refuse(x, "the host copies from the GPU's memory into a variable");
-    else if (e->kind != EVENT_READ)
-        emu_exact_memory(x, at, bytes, (size_t)e->width, type, id);
+    else if (e->kind != EVENT_READ) emu_exact_memory(x, at, bytes, (size_t)e->width, type, id);
 }
 
 static void one_row(EmuExact *x, const Event *e, const ReplayMoved *m, uint64_t y, uint64_t z) {

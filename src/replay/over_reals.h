@@ -7,10 +7,10 @@
 #include "replay/events.h"
 
 typedef struct ReplayMoved { /* a write, fill, copy or read */
-    uint64_t to, from; /* addresses here */
-    int line;          /* the event's */
-    bool is_variable;  /* `to` is in a variable that the program names */
-    const uint8_t *first; /* bytes of its first row; of a read all rows, one behind the other */
+    uint64_t to, from;       /* addresses here */
+    int line;                /* the event's */
+    bool is_variable;        /* `to` is in a variable that the program names */
+    const uint8_t *first;    /* bytes of its first row; of a read all rows, one behind the other */
 } ReplayMoved;
 
 /* Gives the words of all rows: inputs, constants, those of another place; takes answers. */
