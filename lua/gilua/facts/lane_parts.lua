@@ -11,7 +11,6 @@
 local effects = require "gilua.facts.effects"
 local expression = require "gilua.source.expression"
 local lists = require "gilua.base.lists"
-local row_teams = require "gilua.facts.row_teams"
 local settings = require "gilua.base.settings"
 local statement = require "gilua.source.statement"
 
@@ -28,22 +27,23 @@ local is_within = statement.spans
 -- function has it; nil where it is one of two at most, the greater or the one that is less.
 local function joined(kernel, node, is_it)
   local joins = (node.kind == "assign" or node.kind == "binary") and ADDS[node.op]
-  if joins and (is_it(row_teams.uncast(node.b)) or is_it(row_teams.uncast(node.a))) then
+  if joins and (is_it(expression.uncast(node.b)) or is_it(expression.uncast(node.a))) then
     return "sum"
   end
   local is_pick = node.kind == "call" and PICKS[node.callee.text]
     and effects.is_of_cuda(kernel, node.callee.text)
   local args = node.kind == "call" and not is_pick and node.args or {}
-  return lists.any(args, function(arg) return is_it(row_teams.uncast(arg)) end) and "unknown" or nil
+  local has_it = lists.any(args, function(arg) return is_it(expression.uncast(arg)) end)
+  return has_it and "unknown" or nil
 end
 
 -- The variable that what a call hands to a lane is given to; nil where there is none.
 local function given_to(s, call)
   for _, d in ipairs(s.declared or {}) do
-    if d.init and row_teams.uncast(d.init) == call then return d.name end
+    if d.init and expression.uncast(d.init) == call then return d.name end
   end
   local is_assigned = s.tree and s.tree.kind == "assign" and s.tree.op == "="
-    and s.tree.a.kind == "name" and row_teams.uncast(s.tree.b) == call
+    and s.tree.a.kind == "name" and expression.uncast(s.tree.b) == call
   return is_assigned and s.tree.a.text or nil
 end
 
@@ -112,7 +112,7 @@ end
 
 -- Is a value 0, or made of nothing but zeros?
 local function is_nothing(tree)
-  tree = tree and row_teams.uncast(tree)
+  tree = tree and expression.uncast(tree)
   if not tree then return false end
   if tree.kind == "call" or tree.kind == "list" then
     for _, item in ipairs(tree.args or tree.items) do
@@ -142,7 +142,7 @@ end
 
 -- The names of what is added up, a name or a product with one; nil of anything else.
 local function names_of(tree, list)
-  tree = row_teams.uncast(tree)
+  tree = expression.uncast(tree)
   if tree.kind == "binary" and (tree.op == "*" or tree.op == "/") then
     local a, b = names_of(tree.a, {}), names_of(tree.b, {})
     if not a and not b then return nil end

@@ -153,7 +153,7 @@ local function resize(places, fn, tree)
   if known:divisor(fn, tree) ~= known.size and known:modulus(fn, tree) ~= known.size then return end
   local a, kernel = tree.a, known.kernel
   local is_number = known:thread(fn, a) or row_teams.is_built_in(fn, a, "blockDim", "x")
-    or row_teams.product_with(fn, row_teams.uncast(a), "gridDim")
+    or row_teams.product_with(fn, expression.uncast(a), "gridDim")
   if not is_number then return end
   local op = tree.op
   places:change(tree.b, function(n)
@@ -185,7 +185,7 @@ end
 local function row_of_block(places, fn, tree)
   local known, product, team = places.known, nil, nil
   for _, part in ipairs(expression.parts(tree, "+", {})) do
-    part = row_teams.uncast(part)
+    part = expression.uncast(part)
     if row_teams.product_with(fn, part, "blockIdx") then product = part end
     if known:team(fn, part) == "block" then team = part end
   end
@@ -213,7 +213,7 @@ local function all_rows(places, fn, tree)
   local known = places.known
   local grid, rows, side = row_teams.product_with(fn, tree, "gridDim")
   if not grid and known:divisor(fn, tree) == known.size then
-    local of, length, along = row_teams.product_with(fn, row_teams.uncast(tree.a), "gridDim")
+    local of, length, along = row_teams.product_with(fn, expression.uncast(tree.a), "gridDim")
     if of and row_teams.is_built_in(fn, length, "blockDim", "x") then
       places:agree("side", along, tree.first)
       places:keep(tree)
@@ -366,7 +366,7 @@ end
 
 -- Does a declaration that keeps its value say what a lane, a team or a thread is?
 local function says_who(places, fn, d)
-  local known, init = places.known, row_teams.uncast(d.init)
+  local known, init = places.known, expression.uncast(d.init)
   if is_group(d) or is_of_launch(places, init) or is_size(places, known:value(fn, init)) then
     return true
   end
@@ -487,9 +487,9 @@ end
 function Places:has_bound()
   local fn = self.fn
   local function is_row(tree)
-    tree = tree and row_teams.uncast(tree)
+    tree = tree and expression.uncast(tree)
     local d = tree and row_teams.kept(fn, tree)
-    return tree and (self.rows[tree] or d and self.rows[row_teams.uncast(d.init)])
+    return tree and (self.rows[tree] or d and self.rows[expression.uncast(d.init)])
   end
   for _, s in ipairs(fn.statements) do
     for _, d in ipairs(s.declared or {}) do

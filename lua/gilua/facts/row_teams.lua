@@ -25,6 +25,8 @@ local threads = require "gilua.facts.threads"
 
 local M = { MOST = 32 }
 
+local uncast = expression.uncast
+
 local MOST_STEPS = 12 -- from a name to what it is made of
 local LANE = "a lane" -- no factor that a text can have
 
@@ -42,14 +44,6 @@ function M.new(kernel, size, is_square)
   return setmetatable({ kernel = kernel, size = size, is_square = is_square,
     own = is_square and "y" or "x" }, Teams)
 end
-
---- A tree without its casts.
-function M.uncast(tree)
-  while tree.kind == "cast" do tree = tree.a end
-  return tree
-end
-
-local uncast = M.uncast
 
 --- The declaration of a name that keeps what it is declared with; nil of any other tree.
 function M.kept(fn, tree)

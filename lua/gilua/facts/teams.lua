@@ -8,6 +8,7 @@
 -- called by it, and only what is divided by the same name is a number of it. Of neighbours that
 -- become one each team is that, of which they are part.
 
+local expression = require "gilua.source.expression"
 local sides_of = require "gilua.facts.sides"
 local statement = require "gilua.source.statement"
 local threads = require "gilua.facts.threads"
@@ -26,12 +27,6 @@ local MOST = 1024 -- threads of a block
 ---@field tree table threadIdx.x / 32, threadIdx.x >> 5, or of a variable that is threadIdx.x
 ---@field place table the tree of threadIdx.x in it: a member, or a name
 ---@field team gilua.team
-
--- What is cast, without the casts.
-local function uncast(node)
-  while node.kind == "cast" do node = node.a end
-  return node
-end
 
 local function team_of(text, size, is_named)
   if not size or size < 2 or size > MOST then return nil end
@@ -58,7 +53,8 @@ local function numbers_of(fn, side)
   statement.nodes(fn.statements, function(node)
     if node.kind ~= "binary" or not threads.is_thread(fn, node.a, side) then return end
     local team = divided(fn, node)
-    if team then list[#list + 1] = { tree = node, place = uncast(node.a), team = team } end
+    list[#list + 1] = team and { tree = node, place = expression.uncast(node.a), team = team }
+      or nil
   end)
   return list
 end

@@ -45,6 +45,13 @@ function M.walk(tree, visit)
   for _, item in ipairs(tree.args or tree.items or {}) do M.walk(item, visit) end
 end
 
+--- A tree without its casts.
+---@return table
+function M.uncast(tree)
+  while tree.kind == "cast" do tree = tree.a end
+  return tree
+end
+
 --- Does a question hold for a node of a tree?
 ---@param tree table?
 ---@param holds fun(node: table): any
