@@ -2,6 +2,6 @@
 #ifndef GILUA_VERSION_H
 #define GILUA_VERSION_H
 
-#define GILUA_VERSION "0.1.0"
+#define GILUA_VERSION "0.2.0"
 
 #endif
