@@ -43,6 +43,7 @@ CU
 out=$("$GILUA" improve rows.cu --minutes 0.5 2>&1)
 is "a winner: its status" 0 $?
 is "  each step says a line" "new check tune evolve verify" "$(sed -n 's/^\([a-z]*\): .*/\1/p' <<<"$out" | xargs)"
+like "  on how much it was right" "^verify: right on 600 answers of 2 new cases and on [0-9]+ sorts of other data$" "$out"
 like "  the verdict: the gain, the trust, what to do" \
   '^[0-9]+\.[0-9]{2}x, certified; apply with: gilua apply out/rows-1 --in-place$' "$(tail -1 <<<"$out")"
 $(tail -1 <<<"$out" | sed "s/.*: gilua/$(sed 's/[/&]/\\&/g' <<<"$GILUA")/") >/dev/null

@@ -25,10 +25,7 @@ end
 ---@param found table of winner.verified
 ---@return string
 function M.tested(found)
-  local own, sorts = found.own, 0
-  for _, row in ipairs(found.other and found.other.rows or {}) do
-    sorts = sorts + (row.right and 1 or 0)
-  end
+  local own, sorts = found.own, found.other and found.other.right or 0
   return ("right on %s answers of %d new cases%s"):format(gi.progress.grouped(own.answers),
     #own.rows, sorts > 0 and (" and on %d sorts of other data"):format(sorts) or "")
 end
