@@ -79,7 +79,7 @@ class Rows(unittest.TestCase):
         with open(f"{EXPORT}.jsonl", encoding="utf-8") as file:
             objects = [json.loads(line) for line in file]
         self.assertEqual(len(table), len(rows))
-        self.assertEqual(tuple(table[0]), gilua_reader.EVALUATIONS[1:])
+        self.assertEqual(tuple(table[0]), (*gilua_reader.EVALUATIONS[1:], "right"))
         self.assertEqual([list(o) for o in objects], [list(table[0])] * len(rows))
         for row, fields, one in zip(rows, table, objects):
             self.assertEqual((fields["genome"], one["genome"]), (row["genome"],) * 2)

@@ -25,7 +25,7 @@ lies handle 0 "^98 cudaLaunchKernel"
 lies endless 4 "fat binary"
 lies bomb 4 "fat binary has impossible sizes"
 lies memory 1 "^2 cudaMalloc\(&p, SIZE_MAX" "^2 cudaMalloc\(&p, \(size_t\)1 << 45" "^2 cudaMallocManaged" \
-  "writes 1152921504606846976 bytes" "byte 1000000 of 'cudaMalloc 2'" "^1 cudaMemset\(\(void" \
+  "writes 1152921504606846976 bytes" "byte 1000000 of 'cudaMalloc 1'" "^1 cudaMemset\(\(void" \
   "^21 cudaMemcpy" "frees a pointer that was never allocated" "frees a second time" "^13 cudaMemcpyToSymbol"
 lies handles 0 "^98 cudaFuncGetAttributes" "^400 cudaStreamSynchronize" "^400 cudaEventRecord" \
   "^1 cudaGraphLaunch" "^1 cudaDestroyTextureObject" "^1 cudaFreeArray" "^98 cudaLaunchKernel"

@@ -83,7 +83,8 @@ local function check_numbers(def, path)
 end
 
 local PARAMETER = { name = "string", doc = "string", switch = "boolean", values = "table",
-  in_source = "boolean", value = true, default = true } -- true: text or number
+  in_source = "boolean", value = true, default = true, -- true: text or number
+  told = "boolean", macro = "boolean" } -- of kernel tables and recordings: who learns its value
 
 -- Refuses a parameter that says less than its author thinks: a misspelt field, a value that nothing
 -- can set.

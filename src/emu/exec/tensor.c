@@ -50,7 +50,7 @@ bool tensor_map(Machine *m, Warp *w, const Ins *in, int lane, uint64_t address, 
     memcpy(out, bytes, sizeof *out);
     if (!is_map(out))
         return fault_raise(m, w, in, lane, EMU_LAUNCH_ERROR,
-                           "no tensor map is at 0x%llx: cuTensorMapEncodeTiled or Im2col makes one",
+                           "no tensor map is at 0x%llx: EncodeTiled or EncodeIm2col makes one",
                            (unsigned long long)address);
     if (out->rank == f->dims && out->im2col == f->im2col) return true;
     return fault_raise(m, w, in, lane, EMU_LAUNCH_ERROR,
