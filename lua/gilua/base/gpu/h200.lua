@@ -57,7 +57,7 @@ return {
   latency_constant = 26,            -- [a] ld.const that hits; operands from the bank are free
   latency_atomic = 260,             -- [a] performed in L2
   latency_barrier = 20,             -- [a]
-  latency_tensor = 33,              -- [m] mma.sync m16n8k16 of f16, about
+  latency_tensor = 33,              -- [a] mma.sync m16n8k16 of f16, about
 
   l2_bytes_per_clock = 2800,        -- [m] about 5.5 TB/s of reads
   dram_bytes_per_clock = 2424,      -- [p] 4.8 TB/s at 1.98 GHz
