@@ -224,6 +224,7 @@ tap.case("the server is killed in the middle and started again", function()
   local gone = ("the NATS server at %s is gone: trying until it is back"):format(server.url)
   local back = ("the NATS server at %s is back"):format(server.url)
   disturb(farm, function()
+    a:says "agent on " -- it is connected: else it would wait for a first connection
     server:kill()
     a:says(gone)
     server:start()
