@@ -127,7 +127,7 @@ static CudaError sampling(const CudaTextureDesc *d, EmuTexture *t) {
     }
     if (d->srgb) return cudaErrorNotSupported;
     bool is_float = t->format == EMU_TEX_F32 || t->format == EMU_TEX_F16;
-    t->linear_filter = d->filter == 1;
+    t->linear_filter = d->filter == 1 && t->kind != EMU_TEX_LINEAR; /* there it is ignored */
     t->normalized_read = d->read == 1 && !is_float;
     t->normalized_coords = d->normalized_coords != 0;
     memcpy(t->border, d->border, sizeof t->border);

@@ -96,6 +96,10 @@ int main() {
     fetch<<<1, 128>>>(t, out, W * H);
     check("linear memory that changes", equal(out, std::vector<float>(W * H, 0)));
     cudaDestroyTextureObject(t);
+    t = texture(r, cudaAddressModeClamp, cudaFilterModeLinear);
+    fetch<<<1, 128>>>(t, out, W * H);
+    check("linear memory has no filter", equal(out, std::vector<float>(W * H, 0)));
+    cudaDestroyTextureObject(t);
 
     cudaArray_t a;
     cudaChannelFormatDesc f = cudaCreateChannelDesc<float>();
