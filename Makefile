@@ -122,8 +122,8 @@ $O/libcufft.so.11 $O/libcufft.so.12: $(filter $O/obj/standin/cufft/%,$(standin))
 $(standins:lib/%=$O/%): $O/libcudart.so.13
 	$(call say,LINK    $@)
 	$Qecho '$(@F) { global: $(prefix)*; local: *; };' >$@.map
-	$Q$(CC) -shared $(link) -o $@ $(filter %.o,$^) $O/libcudart.so.13 $(system) -Wl,--no-undefined \
-	    -Wl,-soname,$(@F) -Wl,--version-script=$@.map
+	$Q$(CC) -shared $(link) -o $@ $(filter %.o,$^) $O/libcudart.so.13 $O/libgilua.a $(system) \
+	    -Wl,--no-undefined -Wl,-soname,$(@F) -Wl,--version-script=$@.map
 
 # What the driver loads into a program that is recorded on a GPU; the same of it.
 $O/libgilua_inject.so: src/inject/inject.map $(inject) $O/obj/runtime/fatbin.o $O/obj/runtime/map.o $O/libgilua.a

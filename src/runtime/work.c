@@ -39,6 +39,21 @@ static void note_written(uint64_t address, uint8_t *at, size_t width, size_t pit
     gi_buf_add(&now.written, (const char *)&copy, sizeof copy);
 }
 
+/* Tells of memory that a GPU does not reach: the host's, which CUDA has not made. */
+static bool is_of_host(uint64_t address, const Region *r, WorkAccess access) {
+    if (r || address >= MEMORY_HOST_END) return false;
+    report_finding("invalid_copy", place_of_call(), "%s %s memory of the host at 0x%llx",
+                   call_name(), access & WORK_WRITES ? "writes" : "reads",
+                   (unsigned long long)address);
+    return true;
+}
+
+/* r: NULL for a variable of a module. */
+static void wrote(Region *r, uint64_t address, size_t n) {
+    if (r) memory_wrote(r, address, n);
+    else emu_wrote(runtime.emu, address, n), memory_changed();
+}
+
 void *gilua_work_memory(const void *device, size_t width, size_t pitch, size_t height,
                         WorkAccess access) {
     static uint8_t nothing;
@@ -48,14 +63,14 @@ void *gilua_work_memory(const void *device, size_t width, size_t pitch, size_t h
     if (pitch == width) width *= height, height = 1;
     uint8_t *at = memory_bytes(address, (height - 1) * pitch + width,
                                access & WORK_WRITES ? "writes" : "reads", &r);
-    if (at == NULL || r == NULL) return at;
-    contents_settle(&r->contents);
+    if (at == NULL || is_of_host(address, r, access)) return NULL;
+    if (r) contents_settle(&r->contents);
     now.bytes += (double)width * (double)height * (access == WORK_UPDATES ? 2 : 1);
     note_rows(address, width, pitch, height, access);
     for (size_t k = 0; k < height; k++) {
         if (access & WORK_READS) check_read(address + k * pitch, width);
         if (!(access & WORK_WRITES)) continue;
-        memory_wrote(r, address + k * pitch, width);
+        wrote(r, address + k * pitch, width);
         reorder_wrote(address + k * pitch, width, 0);
     }
     if (access & WORK_WRITES) note_written(address, at, width, pitch, height);

@@ -13,6 +13,10 @@
 #include <stddef.h>
 
 #define WORK_API __attribute__((visibility("default")))
+/* Defines a function of a closed library, whose result is an int. */
+#define EXPORT(name, ...)           \
+    WORK_API int name(__VA_ARGS__); \
+    int name(__VA_ARGS__)
 
 typedef enum WorkAccess { WORK_READS = 1, WORK_WRITES = 2, WORK_UPDATES = 3 } WorkAccess;
 

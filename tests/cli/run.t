@@ -247,10 +247,16 @@ if [ -e "$toolkit/include/cublas_v2.h" ] && "$GILUA" -e 'os.exit(package.loadlib
   build blas -lcublas
   runs "cuBLAS stands in" 0 --quiet --check uninit,order,streams,races,global-races -- ./blas
   is "its functions are right" 0 "$(grep -c WRONG out)"
-  is "each of them" 82 "$(grep -c right out)"
+  is "each of them" 83 "$(grep -c right out)"
   is "and nothing is found" "" "$(cat err)"
   runs "a vector that is too short" 13 --quiet -- ./blas beyond
   like "is told as the call's" "cublasSscal_v2 writes 68 bytes: .*'cudaMalloc 1' .64 bytes.; in main" "$(cat err)"
+  runs "a vector of the host's" 13 --quiet -- ./blas host
+  like "is told, too" "cublasSscal_v2 writes memory of the host at 0x" "$(cat err)"
+  runs "values that nobody wrote, where nothing reads" 0 --quiet --check uninit -- ./blas parts
+  is "are no matter" "" "$(cat err)"
+  runs "and where the result is added to" 1 --quiet --check uninit -- ./blas parts read
+  like "are told" "36 bytes that nobody wrote .* cublasSgemm_v2 reads there is computed with" "$(cat err)"
   runs "undefined values" 1 --quiet --check uninit -- ./blas undefined
   like "are told where BLAS computes with them" "16 bytes that nobody wrote .* cublasSscal_v2 reads there is computed with" \
     "$(cat err)"

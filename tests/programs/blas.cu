@@ -116,6 +116,18 @@ template <class T> static void many(cudaDataType type, cublasComputeType_t compu
     }, within));
 }
 
+// TF32 has 10 bits behind the point.
+static void rounding()
+{
+    Matrix<float> a(2, 1), b(1, 1), c(2, 1);
+    float one = 1, zero = 0, given[2] = {1 + 0x1p-10f, 1 + 0x1p-12f};
+    cudaMemcpy(a.device, given, sizeof given, cudaMemcpyHostToDevice);
+    cudaMemcpy(b.device, &one, sizeof one, cudaMemcpyHostToDevice);
+    bool ok = cublasGemmEx(h, CUBLAS_OP_N, CUBLAS_OP_N, 2, 1, 1, &one, a.device, CUDA_R_32F, a.ld, b.device, CUDA_R_32F,
+        b.ld, &zero, c.device, CUDA_R_32F, c.ld, CUBLAS_COMPUTE_32F_FAST_TF32, CUBLAS_GEMM_DEFAULT) == 0;
+    check("TF32 rounds", ok && c.is([&](int i, int) { return i ? 1 : 1 + 0x1p-10; }, 0));
+}
+
 static void batches()
 {
     many<float>(CUDA_R_32F, CUBLAS_COMPUTE_32F, "strided floats", 1e-4);
@@ -204,7 +216,13 @@ static void level_2()
     ok = cublasDger(h, m, n, &alpha, p.device, p.ld, q.device, q.ld, a.device, a.ld) == 0;
     check("ger", ok && a.is([&](int i, int j) { return a.at(i, j) + 2.0 * p.at(0, i) * q.at(0, j); }, 1e-12));
     ok = cublasDsymv(h, CUBLAS_FILL_MODE_UPPER, m, &alpha, l.device, l.ld, p.device, p.ld, &beta, y.device, y.ld) == 0;
-    check("symv", ok);
+    check("symv", ok && y.is([&](int, int i) {
+        Z sum = y.at(0, i), before = 0;
+        for (int j = 0; j < n; j++) before += 2.0 * a.at(i, j) * x.at(0, j);
+        sum += before;
+        for (int j = 0; j < m; j++) sum += 2.0 * l.at(i < j ? i : j, i < j ? j : i) * p.at(0, j);
+        return sum;
+    }, 1e-12));
     Matrix<double> t(m, m), r(1, m);
     ok = cublasDtrmv(h, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, CUBLAS_DIAG_UNIT, m, t.device, t.ld, r.device, r.ld) == 0 &&
          cublasDtrsv(h, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, CUBLAS_DIAG_UNIT, m, t.device, t.ld, r.device, r.ld) == 0;
@@ -379,6 +397,32 @@ static void misuse()
     check("its name", !strcmp(cublasGetStatusString(CUBLAS_STATUS_INVALID_VALUE), "CUBLAS_STATUS_INVALID_VALUE"));
 }
 
+// Memory that nobody wrote where the functions do not read: the other triangle, corners of a band, a
+// result that counts nothing. With `reads` they are given one that counts.
+static int parts(bool reads)
+{
+    const int n = 3;
+    float one = 1, zero = 0, ones[n * n], got[n * n], *triangle, *lower, *band, *x, *y, *c;
+    for (float &v : ones) v = 1;
+    cudaMalloc(&triangle, sizeof ones), cudaMalloc(&lower, sizeof ones), cudaMalloc(&band, sizeof ones);
+    cudaMalloc(&x, sizeof ones), cudaMalloc(&y, sizeof ones), cudaMalloc(&c, sizeof ones);
+    cudaMemcpy(x, ones, sizeof ones, cudaMemcpyHostToDevice);
+    for (int j = 0; j < n; j++) {
+        cudaMemcpy(triangle + j * n, ones, (j + 1) * sizeof one, cudaMemcpyHostToDevice);
+        cudaMemcpy(lower + j * n + j, ones, (n - j) * sizeof one, cudaMemcpyHostToDevice);
+        int first = j == 0, end = j == n - 1 ? n - 1 : n;
+        cudaMemcpy(band + j * n + first, ones, (end - first) * sizeof one, cudaMemcpyHostToDevice);
+    }
+    cublasSsymv(h, CUBLAS_FILL_MODE_UPPER, n, &one, triangle, n, x, 1, &zero, y, 1);
+    cublasSsymv(h, CUBLAS_FILL_MODE_LOWER, n, &one, lower, n, x, 1, &one, y, 1);
+    cublasSgbmv(h, CUBLAS_OP_N, n, n, 1, 1, &one, band, n, x, 1, &one, y, 1);
+    cudaMemcpy(got, y, n * sizeof one, cudaMemcpyDeviceToHost);
+    bool ok = got[0] == 8 && got[1] == 9 && got[2] == 8;
+    cublasSgemm(h, CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &one, x, n, x, n, reads ? &one : &zero, c, n);
+    cudaMemcpy(got, c, sizeof got, cudaMemcpyDeviceToHost);
+    return !(ok && (reads || got[8] == 3));
+}
+
 __global__ void halve(float *x, int n)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -409,6 +453,11 @@ int main(int argc, char **argv)
         cudaMalloc(&x, 64);
         return cublasSscal(h, 17, &alpha, x, 1);
     }
+    if (argc > 1 && !strcmp(argv[1], "parts")) return parts(argc > 2);
+    if (argc > 1 && !strcmp(argv[1], "host")) {
+        float x[4] = {1, 2, 3, 4}, alpha = 1;
+        return cublasSscal(h, 4, &alpha, x, 1);
+    }
     if (argc > 1 && !strcmp(argv[1], "undefined")) {
         float *x, alpha = 1, got[4];
         cudaMalloc(&x, 64);
@@ -417,7 +466,7 @@ int main(int argc, char **argv)
     }
     if (argc > 1 && !strcmp(argv[1], "kernels")) return kernels();
     if (argc > 1 && !strcmp(argv[1], "missing")) return cublasXtCreate(nullptr);
-    products(), batches(), level_1(), level_2(), level_3(), stored_otherwise(), hermitian(), streams(), misuse();
+    products(), rounding(), batches(), level_1(), level_2(), level_3(), stored_otherwise(), hermitian(), streams(), misuse();
     check("the end", cublasDestroy(h) == CUBLAS_STATUS_SUCCESS);
     return wrong > 0;
 }

@@ -405,15 +405,23 @@ local function examined(judge, kernel, spec, budget, loop_limit)
     false, false, how))
 end
 
+-- Returns the runner of a message's problem on its case of other data, and the case; nil and why
+-- there is none.
+local function on_other(m)
+  local problem = problem_at(m.problem)
+  local case, why = other_case(problem, m.case)
+  if not case then return nil, why end
+  local judge = replayer.runner(problem, device_called "emu")
+  judge:use(case)
+  return judge, case
+end
+
 --- Kernels on a case of other data, with every check on and every answer compared. The first is the
 --- kernel as it is, and sets what the others may use.
 function operations.examine(m)
   local start = core.system.seconds()
-  local problem = problem_at(m.problem)
-  local case, why = other_case(problem, m.case)
-  if not case then return { why = why, seconds = core.system.seconds() - start } end
-  local judge = replayer.runner(problem, device_called "emu")
-  judge:use(case)
+  local judge, case = on_other(m)
+  if not judge then return { why = case, seconds = core.system.seconds() - start } end
   local found = { name = case.name, largest = judge:largest(), verdicts = {} }
   local budget = m.case.checked_budget or m.case.budget or 0
   local first = m.kernels[1]
@@ -479,11 +487,8 @@ end
 --- there is no such case.
 function operations.certify(m)
   local start = core.system.seconds()
-  local problem = problem_at(m.problem)
-  local case, why = other_case(problem, m.case)
-  if not case then return { why = why, seconds = core.system.seconds() - start } end
-  local judge = replayer.runner(problem, device_called "emu")
-  judge:use(case)
+  local judge, case = on_other(m)
+  if not judge then return { why = case, seconds = core.system.seconds() - start } end
   local found = surely_certified(judge, m)
   judge:use(nil)
   found.name, found.seconds = case.name, core.system.seconds() - start

@@ -4,49 +4,21 @@
 #include <math.h>
 #include <string.h>
 
-static uint32_t bits_of(float x) {
-    uint32_t u;
-    memcpy(&u, &x, sizeof u);
-    return u;
+#include "array/array.h"
+
+static float small(ArrayType type, uint16_t bits) {
+    return (float)array_small_value(type, bits);
 }
 
-static float float_of(uint32_t u) {
-    float x;
+/* Rounds to the 19 upper bits of TF32, ties to even. */
+static float tf32(float x) {
+    enum { DROP = 13 };
+    uint32_t u;
+    if (isnan(x) || isinf(x)) return x;
+    memcpy(&u, &x, sizeof u);
+    u = (u + (1u << (DROP - 1)) - 1 + (u >> DROP & 1)) & ~((1u << DROP) - 1);
     memcpy(&x, &u, sizeof x);
     return x;
-}
-
-/* Rounds to the upper 32 - `drop` bits, ties to even. */
-static float rounded(float x, int drop) {
-    uint32_t u = bits_of(x);
-    if (isnan(x) || isinf(x)) return x;
-    return float_of((u + (1u << (drop - 1)) - 1 + (u >> drop & 1)) & ~((1u << drop) - 1));
-}
-
-float convert_from_half(uint16_t h) {
-    uint32_t sign = (uint32_t)(h & 0x8000) << 16, exponent = h >> 10 & 31, fraction = h & 1023;
-    if (exponent == 31) return float_of(sign | 0x7f800000 | fraction << 13);
-    if (exponent) return float_of(sign | (exponent + 112) << 23 | fraction << 13);
-    float small = (float)fraction * 0x1p-24f; /* zero or subnormal */
-    return sign ? -small : small;
-}
-
-uint16_t convert_to_half(float x) {
-    uint16_t sign = (uint16_t)(bits_of(x) >> 16 & 0x8000);
-    float size = fabsf(x);
-    if (isnan(x)) return sign | 0x7e00;
-    if (size >= 65520) return sign | 0x7c00;
-    if (size < 0x1p-14f) return sign | (uint16_t)rintf(size * 0x1p24f);
-    uint32_t u = bits_of(rounded(size, 13));
-    return sign | (uint16_t)((u >> 13) - (112 << 10));
-}
-
-static float from_brain(uint16_t b) {
-    return float_of((uint32_t)b << 16);
-}
-
-static uint16_t to_brain(float x) {
-    return isnan(x) ? 0x7fff : (uint16_t)(bits_of(rounded(x, 16)) >> 16);
 }
 
 #define AT(type) ((const type *)at)[i]
@@ -55,8 +27,8 @@ static uint16_t to_brain(float x) {
 static double number(GemmType t, const void *at, size_t i) {
     switch (t) {
     case GEMM_R_64F: return AT(double);
-    case GEMM_R_16F: return (double)convert_from_half(AT(uint16_t));
-    case GEMM_R_16BF: return (double)from_brain(AT(uint16_t));
+    case GEMM_R_16F: return array_small_value(ARRAY_F16, AT(uint16_t));
+    case GEMM_R_16BF: return array_small_value(ARRAY_BF16, AT(uint16_t));
     case GEMM_R_8I: return AT(int8_t);
     case GEMM_R_32I: return AT(int32_t);
     default: return (double)AT(float);
@@ -69,9 +41,9 @@ double convert_scalar(GemmType t, const void *at) {
 
 static float reduced(float x, ConvertRounding r) {
     switch (r) {
-    case CONVERT_F16: return convert_from_half(convert_to_half(x));
-    case CONVERT_BF16: return rounded(x, 16);
-    case CONVERT_TF32: return rounded(x, 13);
+    case CONVERT_F16: return small(ARRAY_F16, (uint16_t)array_small_bits(ARRAY_F16, (double)x));
+    case CONVERT_BF16: return small(ARRAY_BF16, (uint16_t)array_small_bits(ARRAY_BF16, (double)x));
+    case CONVERT_TF32: return tf32(x);
     default: return x;
     }
 }
@@ -97,8 +69,8 @@ static double clamped(double x, double least, double most) {
 static void put(GemmType t, void *at, size_t i, double x) {
     switch (t) {
     case GEMM_R_64F: AT(double) = x; break;
-    case GEMM_R_16F: AT(uint16_t) = convert_to_half((float)x); break;
-    case GEMM_R_16BF: AT(uint16_t) = to_brain((float)x); break;
+    case GEMM_R_16F: AT(uint16_t) = (uint16_t)array_small_bits(ARRAY_F16, x); break;
+    case GEMM_R_16BF: AT(uint16_t) = (uint16_t)array_small_bits(ARRAY_BF16, x); break;
     case GEMM_R_8I: AT(int8_t) = (int8_t)clamped(x, INT8_MIN, INT8_MAX); break;
     case GEMM_R_32I: AT(int32_t) = (int32_t)clamped(x, INT32_MIN, INT32_MAX); break;
     default: AT(float) = (float)x;

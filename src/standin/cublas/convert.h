@@ -19,8 +19,4 @@ void convert_in(GemmType t, const void *at, int ld, int rows, int columns, bool 
 void convert_out(GemmType t, void *at, int ld, int rows, int columns, bool from_double,
                  const void *in);
 
-/* IEEE half precision and bfloat16. */
-float convert_from_half(uint16_t h);
-uint16_t convert_to_half(float x);
-
 #endif

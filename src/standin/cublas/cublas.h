@@ -5,10 +5,6 @@
 
 #include "standin/cublas/blas.h"
 
-#define EXPORT(name, ...)                                            \
-    __attribute__((visibility("default"))) int name(__VA_ARGS__);    \
-    int name(__VA_ARGS__)
-
 typedef const BlasHandle *Handle;
 typedef float complex Complex;
 typedef double complex DoubleComplex;

@@ -12,10 +12,6 @@
 
 #include "runtime/work.h"
 
-#define EXPORT(name, ...)                                         \
-    __attribute__((visibility("default"))) int name(__VA_ARGS__); \
-    int name(__VA_ARGS__)
-
 typedef enum Result { /* cufftResult */
     FFT_SUCCESS = 0,
     FFT_INVALID_PLAN = 1,
