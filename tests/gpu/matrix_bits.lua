@@ -115,10 +115,11 @@ local devices = { gi.device "emu", gi.device(options["device-b"], other) }
 
 local function run(device, code, x)
   local y = gi.array("u32", 4 * 32 * WARPS):fill(0)
-  local args = { device:buffer(x), device:buffer(y) }
+  local results = device:buffer(y)
+  local args = { device:buffer(x), results }
   local m = assert(device:load(code):launch { kernel = "k", grid = WARPS, block = 32, args = args })
   assert(m.status == "ok", m.message)
-  return y
+  return assert(results:read())
 end
 
 --- How many words differ, and the first of them.
