@@ -22,9 +22,10 @@ local function problem(step)
              { name = "y", type = "f32", count = "n", role = "out" } } }]]):format(step)))
 end
 
-local function wrong(step, genome)
+local function wrong(step, genome, device)
   local p = problem(step)
-  return gi.approximation.wrong { problem = p, genome = genome, case = gi.own.case(p, 1), jobs = 1 }
+  return gi.approximation.wrong { problem = p, genome = genome, case = gi.own.case(p, 1, device),
+    jobs = 1 }
 end
 
 tap.case("what an approximation may do to an answer decides", function()
@@ -32,6 +33,8 @@ tap.case("what an approximation may do to an answer decides", function()
   tap.has(tostring(wrong(100, "FAST=1")), "approximate functions that err away from zero",
     "up to 100000 it is not, whatever this GPU gives")
   tap.is(wrong(100, ""), nil, "what has none has nothing to fear")
+  tap.has(tostring(wrong(100, "FAST=1", "cuda")), "approximate functions that err away from zero",
+    "a case of a GPU is made by the virtual one here")
 end)
 
 tap.case("the virtual GPU gives them on demand", function()
