@@ -91,7 +91,7 @@ static int device_new(lua_State *L) {
     bind_read_model(L, 2, &model);
     BindDevice **box = bind_new(L, DEVICE, sizeof *box, 0);
     gi_err err;
-    emu_assembler(link_registers);
+    emu_assembler((EmuAssembler){link_registers, link_frame});
     Device *d = device_open(name, &model, &err);
     if (d == NULL) return bind_failed(L, &err);
     *box = gi_alloc(sizeof **box);

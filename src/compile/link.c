@@ -2,6 +2,7 @@
 #include "compile/link.h"
 
 #include <dlfcn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -177,13 +178,41 @@ bool link_ptx(Linker *l, const LinkModule *modules, int n, const char *target,
     return false;
 }
 
-int link_registers(const char *ptx, size_t len, const char *kernel) {
+static bool assembled(const char *ptx, size_t len, const char *const *options, LinkResult *r) {
     static Linker *linker;
     LinkModule module = {.ptx = ptx, .len = len, .name = "a kernel"};
-    LinkResult r = {0};
     if (linker == NULL) linker = link_open(NULL);
-    if (linker == NULL || !link_ptx(linker, &module, 1, "sm_90", NULL, &r, NULL)) return 0;
+    return linker && link_ptx(linker, &module, 1, "sm_90", options, r, NULL);
+}
+
+int link_registers(const char *ptx, size_t len, const char *kernel) {
+    LinkResult r = {0};
+    if (!assembled(ptx, len, NULL, &r)) return 0;
     int n = r.ok ? cubin_registers(r.code.data, r.code.len, kernel) : 0;
+    link_result_free(&r);
+    return n;
+}
+
+/* The machine code names one frame for all of a kernel's functions, the largest; ptxas' words
+** name each function's, in a line after the function's name. */
+static int frame_told(const char *log, const char *function) {
+    static const char head[] = "Function properties for ";
+    size_t n = strlen(function);
+    for (const char *at = log; at && (at = strstr(at, head)) != NULL;) {
+        at += sizeof head - 1;
+        const char *line = at + n;
+        if (strncmp(at, function, n) != 0 || *line != '\n') continue;
+        int bytes;
+        return sscanf(line, "%*[^0-9]%d bytes stack frame", &bytes) == 1 ? bytes : -1;
+    }
+    return -1;
+}
+
+int link_frame(const char *ptx, size_t len, const char *function) {
+    static const char *const options[] = {"-Xptxas=-v", NULL};
+    LinkResult r = {0};
+    if (!assembled(ptx, len, options, &r)) return -1;
+    int n = r.ok && r.log.data ? frame_told(r.log.data, function) : -1;
     link_result_free(&r);
     return n;
 }

@@ -43,5 +43,7 @@ bool link_ptx(Linker *l, const LinkModule *modules, int n, const char *target,
 
 /* Registers that a thread of the kernel has on an sm_90, by ptxas (nvJitLink); 0: not known. */
 int link_registers(const char *ptx, size_t len, const char *kernel);
+/* Bytes of stack that a call of the function takes there, by ptxas (nvJitLink); -1: not known. */
+int link_frame(const char *ptx, size_t len, const char *function);
 
 #endif

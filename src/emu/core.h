@@ -264,6 +264,7 @@ struct Code {
     uint32_t *result, *result_size;
     size_t shared_bytes; /* demoted variables of this function and of all it calls */
     int registers, assembled; /* estimated; by ptxas, 0: not asked, -1: not known */
+    int frame; /* bytes of stack by ptxas, and 1; 0: not asked, -1: not known */
     CostBlock *block; /* one per basic block */
     int n_blocks;
     int first_block; /* index of block 0 in Machine.cost.count */
@@ -779,9 +780,11 @@ void warp_enter(Warp *w);
 uint32_t warp_lanes_equal(const Warp *w, const U32 *row, uint32_t value); /* of the active ones */
 bool warp_begin(Machine *m, Warp *w, Code *entry); /* before its first turn in a block */
 void warp_store_free(WarpStore *s);
+/* launch.c. Bytes of stack that a call of the function takes by ptxas; -1: not known. */
+int launch_frame(const Machine *m, Code *code);
 /* stack.c. True after a fault: so many bytes more, for a call or (NULL) alloca, are too many. */
 enum { STACK_CALL = 32 }; /* bytes: the return address and registers that are kept */
-bool stack_overflow(Machine *m, Warp *w, const Ins *in, double bytes, const Code *callee);
+bool stack_overflow(Machine *m, Warp *w, const Ins *in, double bytes, Code *callee);
 /* More stack for the active lanes, at *base; false after a fault. Back to where it was before. */
 bool warp_alloca(Machine *m, Warp *w, const Ins *in, uint64_t bytes, uint32_t align,
                  uint64_t *base);

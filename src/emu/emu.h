@@ -202,10 +202,13 @@ EmuAllocation *emu_allocations(const Emu *e, int *n);
 void emu_heap_limit(Emu *e, size_t bytes);
 /* Bytes of stack that a thread has for recursion, calls by address and alloca, at least. */
 void emu_stack_limit(Emu *e, size_t bytes);
-/* How many registers a thread of a kernel has once ptxas has assembled it; 0: not known. From now
-** on it is asked where a launch may need more than there are, in the whole process. */
-typedef int EmuAssembler(const char *ptx, size_t len, const char *kernel);
-void emu_assembler(EmuAssembler *f);
+/* What ptxas makes of PTX. From now on it is asked, in the whole process, where a launch may need
+** more registers, or a recursion more stack, than there is. */
+typedef struct EmuAssembler {
+    int (*registers)(const char *ptx, size_t len, const char *kernel); /* a thread; 0: not known */
+    int (*frame)(const char *ptx, size_t len, const char *function); /* bytes; -1: not known */
+} EmuAssembler;
+void emu_assembler(EmuAssembler a);
 /* How many objects kernels have allocated and freed so far. */
 uint64_t emu_heap_moves(const Emu *e);
 

@@ -151,10 +151,10 @@ static int give_registers(Machine *m, int *spilled) {
 
 /* --- what no launch bounds and no spilling help --- */
 
-static EmuAssembler *assembler;
+static EmuAssembler assembler;
 
-void emu_assembler(EmuAssembler *f) {
-    assembler = f;
+void emu_assembler(EmuAssembler a) {
+    assembler = a;
 }
 
 /* The module's text without its other kernels. */
@@ -175,13 +175,24 @@ static void print_kernel(const PtxModule *ptx, const PtxFunc *kernel, gi_buf *ou
 /* Registers a thread by ptxas; 0: not known. */
 static int assembled_registers(const EmuModule *mod, Code *entry) {
     gi_buf text = {0};
-    if (entry->assembled == 0 && assembler) {
+    if (entry->assembled == 0 && assembler.registers) {
         print_kernel(mod->ptx, entry->func, &text);
-        int n = assembler(text.data, text.len, entry->func->name);
+        int n = assembler.registers(text.data, text.len, entry->func->name);
         entry->assembled = n > 0 ? n : -1;
         gi_buf_free(&text);
     }
     return entry->assembled > 0 ? entry->assembled : 0;
+}
+
+int launch_frame(const Machine *m, Code *code) {
+    gi_buf text = {0};
+    if (code->frame == 0 && assembler.frame) {
+        print_kernel(m->mod->ptx, m->entry->func, &text);
+        int n = assembler.frame(text.data, text.len, code->func->name);
+        code->frame = n < 0 ? -1 : n + 1;
+        gi_buf_free(&text);
+    }
+    return code->frame > 0 ? code->frame - 1 : -1;
 }
 
 int emu_kernel_registers(const EmuModule *m, const char *kernel) {

@@ -54,13 +54,22 @@ void refuse(const char *fmt, ...) {
 /* --- start --- */
 
 /* What nvJitLink calls is no call of the program's. */
-static int registers_of(const char *ptx, size_t len, const char *kernel) {
+static int asked(int (*ask)(const char *, size_t, const char *), const char *ptx, size_t len,
+                 const char *name) {
     Thread before = thread;
     runtime.is_assembling = true;
-    int n = link_registers(ptx, len, kernel);
+    int n = ask(ptx, len, name);
     runtime.is_assembling = false;
     thread = before;
     return n;
+}
+
+static int registers_of(const char *ptx, size_t len, const char *kernel) {
+    return asked(link_registers, ptx, len, kernel);
+}
+
+static int frame_of(const char *ptx, size_t len, const char *function) {
+    return asked(link_frame, ptx, len, function);
 }
 
 static void before_fork(void) {
@@ -87,7 +96,7 @@ static void start(const char *name) {
     if (!report_open(folder, &err)) refuse("%s", err.message);
     pthread_atfork(before_fork, after_fork, in_child);
     runtime.emu = emu_new(&runtime.config.model);
-    emu_assembler(registers_of);
+    emu_assembler((EmuAssembler){registers_of, frame_of});
     if (strcmp(name, "cuInit") != 0) driver_begun();
     if (runtime.config.record[0] && !recorder_open(runtime.config.record, &err))
         refuse("%s", err.message);

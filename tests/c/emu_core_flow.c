@@ -131,6 +131,40 @@ static void test_overflow(void) {
     has_str(r.result.message, "stack overflow", "and says so");
 }
 
+/* A recursion of 600 calls without arrays: 19200 bytes by the estimate, of 16384. */
+static const char deep[] = PTX_HEAD
+    ".func f(.param .b32 n) { .reg .b32 %r<4>; .reg .pred %p; ld.param.u32 %r1, [n];\n"
+    "setp.eq.u32 %p, %r1, 0; @%p ret; sub.u32 %r1, %r1, 1;\n"
+    "{ .param .b32 a; st.param.b32 [a], %r1; call f, (a); } ret; }\n" PTX_KERNEL
+    "mov.u32 %r1, 599; { .param .b32 a; st.param.b32 [a], %r1; call f, (a); }\n"
+    "st.global.u32 [%rd1], %r2;\n" PTX_END;
+
+static int frame; /* what ptxas is made to say */
+
+static int frame_of(const char *ptx, size_t len, const char *function) {
+    (void)ptx, (void)len;
+    return strcmp(function, "f") == 0 ? frame : -1;
+}
+
+static EmuStatus run_deep(int bytes, Run *r) {
+    frame = bytes;
+    *r = run_new(1, 32);
+    run_text(r, deep, out, sizeof out);
+    return r->result.status;
+}
+
+static void test_frames(void) {
+    Run r;
+    emu_assembler((EmuAssembler){NULL, frame_of});
+    is_int(run_deep(-1, &r), EMU_LAUNCH_ERROR, "by the estimate a deep recursion is too deep");
+    is_int(run_deep(16, &r), EMU_OK, "by the frame that ptxas gives it is not");
+    is_int(run_deep(27, &r), EMU_OK, "  up to the limit");
+    is_int(run_deep(28, &r), EMU_LAUNCH_ERROR, "  and no further");
+    has_str(r.result.message, "call of f at depth 586 needs 16408 bytes of stack a thread",
+            "  as the message says");
+    emu_assembler((EmuAssembler){0});
+}
+
 /* 100000 bytes of a kernel's own are no stack, whatever it calls: the model's stack is 16 KB. */
 static const char large[] = PTX_HEAD
     ".func f(.param .b32 n) { .local .b8 own[12000]; .reg .b64 %a; mov.u64 %a, own;\n"
@@ -188,6 +222,7 @@ int main(void) {
     test_switch();
     test_calls();
     test_overflow();
+    test_frames();
     test_large_frame();
     test_budget();
     test_unknown();

@@ -3,7 +3,8 @@
 ** The driver gives each thread what a kernel is known to need, and at least the limit that the
 ** program set (cudaLimitStackSize, 1 KB by default). What is known beforehand is what functions
 ** need that call each other in no circle; recursion, calls by address and alloca find the limit. A
-** call takes its function's arrays and STACK_CALL bytes. Measured on an H200 (driver 580): two
+** call takes the frame that ptxas gives its function where a recursion comes near the limit and
+** ptxas is there; else its function's arrays and STACK_CALL bytes. Measured on an H200 (driver 580): two
 ** recursive functions with arrays of 64 and 1024 bytes fail at exactly the depths that this gives,
 ** for limits from 512 bytes to 64 KB.
 */
@@ -11,6 +12,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+enum { ASKED_FROM = 4 }; /* ptxas is asked where the estimate is a fourth of the limit */
 
 void emu_stack_limit(Emu *e, size_t bytes) {
     e->model.local_per_thread = (double)bytes;
@@ -59,15 +62,37 @@ static double stack_room(const Machine *m) {
     return known > m->model->local_per_thread ? known : m->model->local_per_thread;
 }
 
+static double estimated_frame(const Code *callee) {
+    return callee ? (double)callee->local_bytes + STACK_CALL : 0;
+}
+
 static double stack_used(const Warp *w, int *depth) {
     *depth = 1;
     for (int i = w->frame; i != 0; i = w->s.frame[i].caller) ++*depth;
     return (double)w->local_top + (double)STACK_CALL * (*depth - 1);
 }
 
-bool stack_overflow(Machine *m, Warp *w, const Ins *in, double bytes, const Code *callee) {
+/* By how much ptxas' frame of a function is larger than the estimate. Few frames are of a size that
+** hangs on registers: only a recursion asks, which has many of them. */
+static double correction(const Machine *m, Code *code) {
+    if (code == NULL || code == m->entry) return 0;
+    if (code->frame == 0 && !is_recursive(m->mod, code->index)) code->frame = -1;
+    int frame = launch_frame(m, code);
+    return frame < 0 ? 0 : frame - estimated_frame(code);
+}
+
+static double corrections(const Machine *m, const Warp *w, Code *callee) {
+    double sum = correction(m, callee);
+    for (int i = w->frame; i != 0; i = w->s.frame[i].caller)
+        sum += correction(m, w->s.frame[i].code);
+    return sum;
+}
+
+bool stack_overflow(Machine *m, Warp *w, const Ins *in, double bytes, Code *callee) {
     int depth;
-    double used = stack_used(w, &depth) + bytes;
+    double used = stack_used(w, &depth) + estimated_frame(callee) + bytes;
+    if (used <= m->model->local_per_thread / ASKED_FROM) return false;
+    used += corrections(m, w, callee);
     if (used <= m->model->local_per_thread) return false;
     double room = stack_room(m);
     if (used <= room) return false;

@@ -551,7 +551,7 @@ static void copy_params(uint32_t mask, const Frame *from, const uint32_t *from_a
 
 static bool call_code(Machine *m, Warp *w, const Ins *in, Code *callee) {
     const CallForm *f = &w->code->call[in->imm];
-    if (stack_overflow(m, w, in, callee->local_bytes + STACK_CALL, callee)) return false;
+    if (stack_overflow(m, w, in, 0, callee)) return false;
     int index = free_frame(w, callee, m->serial);
     Frame *frame = &w->s.frame[index];
     if (!open_frame(m, w, frame, callee))
