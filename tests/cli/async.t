@@ -10,14 +10,8 @@ if ! command -v nvcc >/dev/null; then
 fi
 sanitizer_first
 
-build() { # build NAME
-  env -u LD_PRELOAD nvcc -std=c++17 -cudart shared -gencode arch=compute_90,code=compute_90 -lineinfo \
-    -o "$1" "$TOP/tests/programs/$1.cu" >"$1.log" 2>&1
-  ok $? "$1.cu builds" "$(cat "$1.log")"
-}
-
 right() { # right NAME WANT: with checks and without, in the GPU's order and another
-  build "$1"
+  program "$1"
   is "$1 is right" "$2" "$("$GILUA" run --quiet -- "./$1" 2>&1 | tr '\n' '|')"
   is "$1 is right, and nothing is told" "$2" \
     "$("$GILUA" run --quiet --check races,global-races,uninit -- "./$1" 2>&1 | tr '\n' '|')"
@@ -27,7 +21,7 @@ right pipelines "split: 0 wrong|ahead: 0 wrong|roles: 0 wrong|specialised: 0 wro
 right clusters "sum: 0 wrong|bins: 0 wrong|places: 0 wrong|exchange: 0 wrong|fit: 1|largest: 8|driver: 0 wrong, 1|uneven: cudaErrorInvalidClusterSize|end: cudaSuccess|"
 right tensors "1: 0 wrong|1, before: 0 wrong|2, swizzle 0: 0 wrong|2, swizzle 1: 0 wrong|2, swizzle 2: 0 wrong|2, swizzle 3: 0 wrong|3: 0 wrong|3, steps: 0 wrong|4: 0 wrong|5: 0 wrong|columns: 0 wrong|columns, steps: 0 wrong|columns of a line: 0 wrong|transpose: 0 wrong|sums: 0 wrong|an odd row: -1|a row too long: -1|end: cudaSuccess|"
 
-build pending
+program pending
 found() { # found VARIANT: "LINE KIND" of each place that is told
   "$GILUA" run --quiet --check races,global-races,uninit --json found.json -- ./pending "$1" >out 2>err </dev/null
   env -u LD_PRELOAD awk '/"kind":/ { kind = $2 } /"line":/ { if ($2 + 0) print $2 + 0, kind }' found.json |

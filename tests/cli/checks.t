@@ -20,9 +20,7 @@ found() { # found CHECK PROGRAM…: "LINE KIND" of each place that is told; mess
 
 pairs() { # pairs NAME CHECK [FLAG…]
   local source=$TOP/tests/programs/$1.cu
-  env -u LD_PRELOAD nvcc -std=c++17 -cudart shared -gencode arch=compute_90,code=compute_90 -lineinfo "${@:3}" \
-    -o "$1" "$source" >"$1.log" 2>&1
-  ok $? "$1.cu builds" "$(cat "$1.log")"
+  program "$1" "${@:3}"
   is "$1: what is wrong is told at its place, and nothing else" \
     "$(sed -n '/told: /{=;s/.*told: //p}' "$source" | paste -d' ' - - | sort -nu)" \
     "$(found "$2" "./$1" bug)"
@@ -48,9 +46,7 @@ like "how far results are apart is said" \
 
 # What nothing orders names both calls: a line of a program's text is the words that follow "told: ".
 source=$TOP/tests/programs/unordered.cu
-env -u LD_PRELOAD nvcc -std=c++17 -cudart shared -gencode arch=compute_90,code=compute_90 -o unordered "$source" \
-  >unordered.log 2>&1
-ok $? "unordered.cu builds" "$(cat unordered.log)"
+program unordered
 "$GILUA" run --quiet --check streams -- ./unordered bug >out 2>err
 is "what is wrong with streams: status 1" 1 $?
 is "as many findings as are wrong" "$(grep -c 'told: ' "$source")" "$(grep -c '^gilua: ' err)"
@@ -78,7 +74,7 @@ int main() {
   for (bool is : near) printf("%s ", is ? "near" : "far");
 }
 EOT
-env -u LD_PRELOAD nvcc -cudart shared -gencode arch=compute_90,code=compute_90 -o far far.cu >far.log 2>&1
+kept_nvcc -cudart shared -gencode arch=compute_90,code=compute_90 -o far far.cu >far.log 2>&1
 ok $? "far.cu builds" "$(cat far.log)"
 is "approximations are the true values" "near near near " "$("$GILUA" run --quiet -- ./far)"
 is "or, asked for, the worst that is allowed" "far far far " "$("$GILUA" run --quiet --worst -- ./far)"
@@ -96,7 +92,7 @@ int main(int n, char **) {
 }
 EOT
 for what in legacy per-thread; do
-  env -u LD_PRELOAD nvcc -cudart shared -gencode arch=compute_90,code=compute_90 --default-stream $what \
+  kept_nvcc -cudart shared -gencode arch=compute_90,code=compute_90 --default-stream $what \
     -o "threads-$what" threads.cu >threads.log 2>&1
   ok $? "threads.cu builds" "$(cat threads.log)"
 done

@@ -37,7 +37,7 @@ fi
 cmp -s kernel.cu A/best.cu
 ok $? "and gives best.cu"
 if command -v nvcc >/dev/null; then
-  nvcc -arch=compute_90 -ptx -o best.ptx A/best.cu 2>nvcc.log
+  kept_nvcc -arch=compute_90 -ptx -o best.ptx A/best.cu 2>nvcc.log
   ok $? "best.cu compiles with nvcc" "$(cat nvcc.log)"
 else
   echo "ok $((count = count + 1)) - best.cu compiles with nvcc # SKIP there is no nvcc on this machine"

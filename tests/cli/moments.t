@@ -90,7 +90,7 @@ if command -v nvcc >/dev/null; then
 __global__ void k(float *x, int n) { for (int i = 0; i < n; i++) x[threadIdx.x] *= 1.0001f; }
 int main() { float *x; cudaMalloc(&x, 128); k<<<1, 32>>>(x, 1 << 28); cudaDeviceSynchronize(); return 0; }
 CUDA
-  nvcc -cudart shared -arch=compute_80 -Wno-deprecated-gpu-targets -o launch launch.cu
+  kept_nvcc -cudart shared -arch=compute_80 -Wno-deprecated-gpu-targets -o launch launch.cu
   interrupted run true true "$GILUA" run -- ./launch
   interrupted record "rm -f launch.rec" "[ ! -e launch.rec ]" "$GILUA" record -o launch.rec -- ./launch
 else

@@ -24,8 +24,8 @@ local m = farm:evaluate({ "" }, gi.own.case(problem, 1))[1]
 print(gi.fitness.right(m) and "right" or m.status, m.n)
 END
 
-program() { # NAME ARGUMENTS OTHER-ARGUMENTS WHAT-IT-PRINTS ANSWERS
-  env -u LD_PRELOAD nvcc -std=c++14 -w -cudart shared -gencode arch=compute_90,code=compute_90 -lineinfo \
+story() { # NAME ARGUMENTS OTHER-ARGUMENTS WHAT-IT-PRINTS ANSWERS
+  kept_nvcc -std=c++14 -w -cudart shared -gencode arch=compute_90,code=compute_90 -lineinfo \
     -I "$TOP/kernels/$1" -o "$1.app" "$TOP/tests/programs/host_$1.cu" >nvcc.log 2>&1
   ok $? "$1's program is built" "$(cat nvcc.log)"
   # shellcheck disable=SC2086 # several arguments
@@ -40,6 +40,6 @@ program() { # NAME ARGUMENTS OTHER-ARGUMENTS WHAT-IT-PRINTS ANSWERS
   like "$1: the kernel as it is gives the program's answers" "^right	$5$" "$out"
 }
 
-program niftyreg "10 1" "12 2" "28 groups, right" 2800
-program stereo "70 12 1" "66 14 2" "840 pixels, 0 wrong" 840
+story niftyreg "10 1" "12 2" "28 groups, right" 2800
+story stereo "70 12 1" "66 14 2" "840 pixels, 0 wrong" 840
 finish

@@ -16,11 +16,7 @@ if ! command -v nvcc >/dev/null; then
   finish
 fi
 sanitizer_first
-for name in saxpy shared surface; do
-  env -u LD_PRELOAD nvcc -std=c++14 -cudart shared -gencode arch=compute_90,code=compute_90 -lineinfo \
-    -o $name "$TOP/tests/programs/$name.cu" >$name.log 2>&1
-  ok $? "$name.cu builds" "$(cat $name.log)"
-done
+for name in saxpy shared surface; do program $name; done
 
 # events FILE: its lines, without what differs from machine to machine: names of data that hold it
 events() { "$GILUA" -e 'print((require"gilua.core".record.open(arg[1]):events()))' - "$1" 2>&1; }

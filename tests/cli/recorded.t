@@ -95,7 +95,7 @@ out=$("$GILUA" apply fused --anyway)
 like "and applied, the launch too" "twice<<<8, 64>>>\(nullptr, nullptr, argc, thrice_arguments\(" "$out"
 like "which is said" "changed too: the launch of thrice in one with that of twice before it" "$out"
 if command -v nvcc >/dev/null; then
-  said=$(nvcc -arch=sm_90 -o fused/applied -x cu fused/pairs.cu 2>&1)
+  said=$(kept_nvcc -arch=sm_90 -o fused/applied -x cu fused/pairs.cu 2>&1)
   ok $? "and it compiles" "$said"
 fi
 

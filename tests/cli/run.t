@@ -20,17 +20,6 @@ if ! command -v nvcc >/dev/null; then
 fi
 sanitizer_first
 
-# Headers of C++14 take two thirds of the time of those of C++17, which cooperative groups want.
-build() { # build NAME [FLAG…]: NAME.cu
-  local name=$1 source=$TOP/tests/programs/$1.cu std=c++14
-  shift
-  ! grep -q "cooperative_groups\|mma.h" "$source" || std=c++17
-  env -u LD_PRELOAD nvcc -std=$std -cudart shared -lineinfo "$@" \
-    -gencode arch="${building_for:-compute_90}",code="${building_for:-compute_90}" \
-    -o "$name" "$source" >"$name.log" 2>&1
-  ok $? "$name.cu builds" "$(cat "$name.log")"
-}
-
 runs() { # runs TEXT STATUS ARGUMENT…: leaves what came out in the files out and err
   local text=$1 want=$2 code
   shift 2
@@ -40,7 +29,7 @@ runs() { # runs TEXT STATUS ARGUMENT…: leaves what came out in the files out a
   ok $? "$text" "exit $code, want $want: $(cat out err)"
 }
 
-build saxpy
+program saxpy
 runs "a program that is right" 53 --json table.json -- sh -c './saxpy && exit 53'
 is "prints what it prints" "float: 0 wrong|double: 0 wrong|counter: 53|" "$(tr '\n' '|' <out)"
 like "and then there is a table" "saxpy<float> +1 +[0-9.]+ us +[0-9.]+% +120 kB +100%" "$(cat err)"
@@ -49,17 +38,17 @@ like "for programs, too" '"name": "void saxpy<float>\(float, float const\*, floa
 runs "without a table" 0 --quiet -- ./saxpy
 is "nothing is said" "" "$(cat err)"
 
-build matrix
+program matrix
 runs "tensor cores: wmma, ldmatrix, mma.sync" 0 --quiet -- ./matrix
 is "every product is right" 14 "$(grep -c ': right$' out)"
 
-building_for=compute_90a build wgmma
+GPU=compute_90a program wgmma
 runs "products of a warpgroup" 0 --quiet -- ./wgmma
 is "are right in each swizzle and order" 24 "$(grep -c ': right$' out)"
 runs "one whose sums are used too early" 1 --quiet -- ./wgmma early
 like "is told, with its line" "a register of D is read before wgmma.wait_group .*wgmma.cu line [0-9]+" "$(cat err)"
 
-build faults
+program faults
 wrong() { # wrong WHAT MESSAGE WAIT [OPTION…]: said as the message, and what waiting returns
   local what=$1 message=$2 waited=$3
   shift 3
@@ -88,7 +77,7 @@ wrong heap "2 objects \(48 bytes\) that kernels allocated by malloc were never f
   cudaSuccess --check leaks
 for what in fine race unset leak heap; do runs "$what without --check is fine" 0 -- ./faults $what; done
 
-build repeats
+program repeats
 runs "launches again and again" 0 --json table.json -- ./repeats
 is "all that they compute is right" "10" "$(grep -c ': right$' out)"
 skipped() { sed -n "/\"$1/,/skipped/s/.*skipped\": \([0-9]*\).*/\1/p" table.json; }
@@ -107,7 +96,7 @@ is "and not exact" 1 "$(grep -c 'what builds on itself: WRONG' out)"
 # Parts of the library, each held against the host by the program itself. In three something is done
 # wrong on purpose: that is found, and the status is 1.
 right() { # right NAME STATUS [FLAG…]
-  build "$1" "${@:3}"
+  program "$1" "${@:3}"
   runs "$1: all of it runs" "$2" --quiet -- "./$1"
   is "$1: nothing is wrong" "" "$(grep -v ': right$' out)"
   ok "$([ "$(grep -c ': right$' out)" -gt 8 ]; echo $?)" "$1: and much was looked at"
@@ -121,7 +110,7 @@ like "and after a reset" "which cudaDeviceReset freed" "$(cat err)"
 is "what is missing is said once" 1 "$(grep -c 'cudaGraphicsUnregisterResource is not supported' err)"
 right textures 0
 
-build nested -rdc=true
+program nested -rdc=true
 runs "kernels that launch kernels" 0 --json table.json --threads 2 -- ./nested
 is "all of them are right" 8 "$(grep -c ': right$' out)"
 like "errors have texts" "^error 9 of b: invalid configuration argument" "$(cat out)"
@@ -134,19 +123,19 @@ like "by its name" "out-of-bounds write .*thread \(64,0,0\).*nested.cu line [0-9
   "$(cat err)"
 is "and those after it do not run" "bad: cudaErrorIllegalAddress" "$(cat out)"
 
-build parts -rdc=true "$TOP/tests/programs/parts_other.cu"
+program parts -rdc=true "$TOP/tests/programs/parts_other.cu"
 runs "device code in parts, and managed variables" 0 -- ./parts
 is "all of it is right" "7" "$(grep -c ': right$' out)"
 like "a static kernel has its name" "^  negate +1 " "$(cat err)"
 
-env -u LD_PRELOAD nvcc -std=c++14 -ptx -arch=compute_90 -o driver_kernels.ptx \
+kept_nvcc -std=c++14 -ptx -arch=compute_90 -o driver_kernels.ptx \
   "$TOP/tests/programs/driver_kernels.cu" 2>nvcc.log
 right driver 0 -L"$(dirname "$(command -v nvcc)")/../lib64/stubs" -lcuda
 runs "a wait for what comes later" 4 --quiet -- ./driver wait
 like "is told" "cuStreamWaitValue32 waits for a value that is not there yet .7 is." "$(cat err)"
 
 # What a program asks of the card: it is built for compute_80, and runs on a card with 64 MiB.
-env -u LD_PRELOAD nvcc -std=c++14 -cudart shared -gencode arch=compute_80,code=compute_80 -o card \
+kept_nvcc -std=c++14 -cudart shared -gencode arch=compute_80,code=compute_80 -o card \
   "$TOP/tests/programs/card.cu" >card.log 2>&1
 ok $? "card.cu builds" "$(cat card.log)"
 runs "a card with little memory" 0 --quiet --memory 64M -- ./card
@@ -162,7 +151,7 @@ ok $? "it has at most three quarters of the machine's memory" "$(cat out), the m
 misused "a size that is none" "must be a size" "$GILUA" run --memory lots -- ./card
 
 # Errors that a program does not look at: one finding for each marked line, and for no other.
-build unread -g
+program unread -g
 runs "calls that fail and nobody looks" 1 --quiet --json unread.json -- ./unread bug
 is "are told, each at its line" "$(grep -n '// BUG' "$TOP/tests/programs/unread.cu" | cut -d: -f1 | sort -n)" \
   "$(grep -o 'unread.cu line [0-9]*, in' err | grep -o '[0-9]*' | sort -n)"
@@ -179,7 +168,7 @@ runs "a program that ends without its exit functions" 1 --quiet -- ./unread dies
 like "has them told as well" "grid of 0 x 1 x 1 blocks" "$(cat err)"
 runs "after a fault" 1 --quiet --check leaks -- ./unread fault
 is "nothing is told but the fault" 1 "$(grep -c 'gilua:' err)"
-build unread -g -O2
+program unread -g -O2
 runs "in optimised code, too" 1 --quiet -- ./unread bug
 is "calls are told, each at its line" "$(grep -n '// BUG' "$TOP/tests/programs/unread.cu" | cut -d: -f1 | sort -n)" \
   "$(grep -o 'unread.cu line [0-9]*, in' err | grep -o '[0-9]*' | sort -n)"
@@ -190,7 +179,7 @@ runs "without symbols" 1 --quiet -- ./unread bug
 like "addresses say where" "look at the error; at 0x[0-9a-f]+ of the program" "$(cat err)"
 runs "and what is looked at is seen" 0 --quiet -- ./unread fix
 
-build limits -gencode arch=compute_90,code=sm_90 -Xptxas -v # which says how many registers it gives
+program limits -gencode arch=compute_90,code=sm_90 -Xptxas -v # which says how many registers it gives
 runs "what a GPU refuses" 0 --quiet -- ./limits
 is "is refused as there" "" "$(grep -v -e ': right$' -e '^registers: ' out)"
 given() { grep -A3 "Compiling entry function '_Z$1P" limits.log | sed -n 's/.*Used \([0-9]*\) reg.*/\1/p' | head -n 1; }
@@ -201,7 +190,7 @@ runs "a stack that the program has lowered" 1 --quiet -- ./limits deep
 like "is too small" "stack overflow: call of .*deep.* and there are 512 .cudaLimitStackSize" "$(cat err)"
 
 # However a program ends, what ran is told of.
-build ends
+program ends
 for how in "plain 0" "exit 5" "_exit 6" "abort 134" "crash 139"; do
   runs "it ends: $how" "${how#* }" -- ./ends "${how% *}"
   like "it ends: $how: the table is there" "work +1 " "$(cat err)"
@@ -244,7 +233,7 @@ interrupted HUP 129
 # cuBLAS, whose header and library come with CUDA's toolkit.
 toolkit=$(dirname "$(command -v nvcc)")/..
 if [ -e "$toolkit/include/cublas_v2.h" ] && "$GILUA" -e 'os.exit(package.loadlib("libblas.so.3", "*") ~= nil)'; then
-  build blas -lcublas
+  program blas -lcublas
   runs "cuBLAS stands in" 0 --quiet --check uninit,order,streams,races,global-races -- ./blas
   is "its functions are right" 0 "$(grep -c WRONG out)"
   is "each of them" 83 "$(grep -c right out)"
@@ -273,7 +262,7 @@ fi
 # cuFFT, over FFTW.
 if [ -e "$toolkit/include/cufft.h" ] && "$GILUA" -e 'os.exit(package.loadlib("libfftw3f.so.3", "*") and
     package.loadlib("libfftw3.so.3", "*") ~= nil)'; then
-  build fft -lcufft
+  program fft -lcufft
   runs "cuFFT stands in" 0 --quiet --check uninit,order,streams,races,global-races -- ./fft
   is "its functions are right" 9 "$(grep -c right out)"
   is "and nothing is found" "" "$(cat err)"
@@ -284,10 +273,10 @@ else
 fi
 
 # What cannot take the library's place, and what holds nothing that could run.
-env -u LD_PRELOAD nvcc -std=c++14 -c -o saxpy.o "$TOP/tests/programs/saxpy.cu" 2>nvcc.log
-env -u LD_PRELOAD nvcc -cudart static -o closed saxpy.o 2>nvcc.log
+kept_nvcc -std=c++14 -c -o saxpy.o "$TOP/tests/programs/saxpy.cu" 2>nvcc.log
+kept_nvcc -cudart static -o closed saxpy.o 2>nvcc.log
 fails "a program with a library of its own" "build it with" "$GILUA" run -- ./closed
-env -u LD_PRELOAD nvcc -std=c++14 -cudart shared -gencode arch=compute_90,code=sm_90 -o code \
+kept_nvcc -std=c++14 -cudart shared -gencode arch=compute_90,code=sm_90 -o code \
   "$TOP/tests/programs/saxpy.cu" 2>nvcc.log
 runs "a program with machine code alone" 4 -- ./code
 like "is told how to build it" "code for sm_90.* -gencode arch=compute_90,code=compute_90" \
@@ -297,7 +286,7 @@ echo '#include <stddef.h>
 int cuInit(unsigned), cuGetExportTable(const void **, const void *);
 __attribute__((constructor)) static void begin(void) { cuInit(0), cuGetExportTable(NULL, NULL); }' >closed.c
 if gcc -shared -fPIC -Wl,-soname,libcusparse.so.12 -o libcusparse.so.12 closed.c &&
-  env -u LD_PRELOAD nvcc -cudart shared -Xlinker --no-as-needed,./libcusparse.so.12 -o sparse saxpy.o 2>nvcc.log; then
+  kept_nvcc -cudart shared -Xlinker --no-as-needed,./libcusparse.so.12 -o sparse saxpy.o 2>nvcc.log; then
   LD_LIBRARY_PATH=. runs "a program that does not look at what a closed library says" 4 --quiet -- ./sparse
   like "closed libraries are named" "./sparse needs libcusparse.so.12, whose kernels are machine code" "$(cat err)"
   like "and at the end, too" "libcusparse.so.12 found no GPU: its kernels are machine code" "$(tail -1 err)"

@@ -102,6 +102,17 @@ sanitizer_first() {
   export LD_PRELOAD ASAN_OPTIONS=detect_leaks=0:handle_segv=0:intercept_tls_get_addr=0
 }
 
+# program NAME [FLAG…]: nvcc makes NAME of tests/programs/NAME.cu, as PTX for GPU, or it is there from an
+# earlier test (tests/nvcc). C++14's headers take a third of the time of C++17's, which some of CUDA's want.
+kept_nvcc() { "$TOP/tests/nvcc" "$@"; }
+program() {
+  local source=$TOP/tests/programs/$1.cu gpu=${GPU:-compute_90} std=c++14
+  ! grep -qE 'cooperative_groups|mma.h|<cuda/' "$source" || std=c++17
+  kept_nvcc -std=$std -cudart shared -lineinfo -gencode "arch=$gpu,code=$gpu" -o "$1" "$source" "${@:2}" \
+    >"$1.log" 2>&1
+  ok $? "$1.cu builds" "$(cat "$1.log")"
+}
+
 finish() {
   if [ $count = 0 ]; then echo "1..0 # SKIP ${left_out:-}"; else echo "1..$count"; fi
   exit $((failed > 0))
