@@ -75,7 +75,7 @@ objects    := $(sources:src/%.c=$O/obj/%.o)
 runtime    := $(filter $O/obj/runtime/%,$(objects))
 inject     := $(filter $O/obj/inject/%,$(objects))
 standin    := $(filter $O/obj/standin/%,$(objects))
-standins   := $(addprefix lib/,libcublas.so.13 libcublas.so.12 libcufft.so.12 libcufft.so.11)
+standins   := $(addprefix lib/,libcublas.so.13 libcublas.so.12 libcufft.so.12 libcufft.so.11 libcurand.so.10)
 library    := $(filter-out $O/obj/host/main.o $O/obj/host/precompile.o $(runtime) $(inject) $(standin),$(objects))
 modules    := $(sort $(shell find lua/gilua -name '*.lua'))
 references := $(patsubst %.c,%.so,$(wildcard kernels/*/reference.c))
@@ -114,11 +114,11 @@ lib/libgilua_inject.so: $O/libgilua_inject.so FORCE
 $(standins): lib/%: $O/% FORCE
 	$Qcmp -s $< $@ || { cp $< $@.new && mv -f $@.new $@; }
 
-# Stand-ins of closed libraries, under their names; what they do is an op of libcudart.so.13.
-$O/libcublas.so.%: prefix := cublas
-$O/libcufft.so.%: prefix := cufft
-$O/libcublas.so.12 $O/libcublas.so.13: $(filter $O/obj/standin/cublas/%,$(standin))
-$O/libcufft.so.11 $O/libcufft.so.12: $(filter $O/obj/standin/cufft/%,$(standin))
+# Stand-ins of closed libraries, under their names; what they do is an op of libcudart.so.13. The folder
+# of libNAME.so.N is src/standin/NAME.
+standin_name = $(patsubst lib%,%,$(firstword $(subst ., ,$(notdir $1))))
+$(foreach lib,$(standins:lib/%=$O/%),$(eval $(lib): prefix := $(call standin_name,$(lib))) \
+    $(eval $(lib): $(filter $O/obj/standin/$(call standin_name,$(lib))/% $O/obj/standin/shared/%,$(standin))))
 $(standins:lib/%=$O/%): $O/libcudart.so.13
 	$(call say,LINK    $@)
 	$Qecho '$(@F) { global: $(prefix)*; local: *; };' >$@.map

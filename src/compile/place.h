@@ -1,4 +1,4 @@
-/* place.h - where CUDA's libraries lie on this machine. Private to src/compile. */
+/* place.h - where CUDA's libraries lie on this machine. For src/compile and src/standin alone. */
 #ifndef GILUA_COMPILE_PLACE_H
 #define GILUA_COMPILE_PLACE_H
 

@@ -20,15 +20,7 @@ if ! command -v nvcc >/dev/null; then
 fi
 sanitizer_first
 
-runs() { # runs TEXT STATUS ARGUMENT…: leaves what came out in the files out and err
-  local text=$1 want=$2 code
-  shift 2
-  "$GILUA" run "$@" >out 2>err </dev/null
-  code=$?
-  [ $code = "$want" ]
-  ok $? "$text" "exit $code, want $want: $(cat out err)"
-}
-
+. "$TOP/tests/cli/programs.sh"
 program saxpy
 runs "a program that is right" 53 --json table.json -- sh -c './saxpy && exit 53'
 is "prints what it prints" "float: 0 wrong|double: 0 wrong|counter: 53|" "$(tr '\n' '|' <out)"

@@ -39,7 +39,8 @@ def files_below(folder):
 def platform_of(folder):
     """The tag's platform: the newest glibc that the programs ask for, and their processor."""
     newest, machine = 17, None
-    for name in ("gilua", "lib/libcudart.so.13", "lib/libgilua_inject.so", "lib/libcublas.so.13", "lib/libcufft.so.12"):
+    libraries = sorted(name for name in os.listdir(os.path.join(folder, "lib")) if name.startswith("libcu"))
+    for name in ["gilua", "lib/libgilua_inject.so"] + ["lib/" + name for name in libraries]:
         path = os.path.join(folder, name)
         symbols = subprocess.run(["objdump", "-T", path], check=True, capture_output=True, text=True).stdout
         newest = max([newest] + [int(n) for n in re.findall(r"GLIBC_2\.(\d+)", symbols)])

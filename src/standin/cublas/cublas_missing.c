@@ -2,6 +2,7 @@
 ** returns CUBLAS_STATUS_NOT_SUPPORTED. Those with 64-bit sizes (cublasSgemm_v2_64 …) are not here,
 ** either: the loader names them. */
 #include "standin/cublas/cublas.h"
+#include "standin/shared/standin.h"
 
 #define MISSING(F)                                                                                \
     F(cublasAlloc) F(cublasAsumEx) F(cublasAxpyEx) F(cublasCaxpy) F(cublasCbdmm) F(cublasCcopy)   \
@@ -82,10 +83,5 @@
     F(cublasZtrmm) F(cublasZtrmv) F(cublasZtrsm) F(cublasZtrsmBatched) F(cublasZtrsv)             \
     F(cublasZtrttp)
 
-#define F(name)                                                                \
-    EXPORT(name, void) {                                                       \
-        static bool told;                                                      \
-        gilua_work_unsupported(#name, "CUBLAS_STATUS_NOT_SUPPORTED", &told);   \
-        return BLAS_NOT_SUPPORTED;                                             \
-    }
+#define F(name) STANDIN_MISSING(name, "CUBLAS_STATUS_NOT_SUPPORTED", BLAS_NOT_SUPPORTED)
 MISSING(F)

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/work.h"
+#include "standin/shared/standin.h"
 
 typedef enum Result { /* cufftResult */
     FFT_SUCCESS = 0,
@@ -377,10 +377,5 @@ EXPORT(cufftGetProperty, int part, int *value) {
     F(cufftXtMemcpy)                                                                            \
     F(cufftXtQueryPlan) F(cufftXtSetCallback) F(cufftXtSetCallbackSharedSize) F(cufftXtSetGPUs) \
     F(cufftXtSetJITCallback) F(cufftXtSetWorkArea) F(cufftXtSetWorkAreaPolicy)
-#define F(name)                                                     \
-    EXPORT(name, void) {                                            \
-        static bool told;                                           \
-        gilua_work_unsupported(#name, "CUFFT_NOT_IMPLEMENTED", &told); \
-        return FFT_NOT_IMPLEMENTED;                                 \
-    }
+#define F(name) STANDIN_MISSING(name, "CUFFT_NOT_IMPLEMENTED", FFT_NOT_IMPLEMENTED)
 MISSING(F)
