@@ -1,5 +1,6 @@
 /* work.c - work of the stand-ins of closed libraries (runtime/work.h): an op whose function the
 ** host runs, with the checks and the modelled time of a kernel that does the same. */
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -75,6 +76,15 @@ void *gilua_work_memory(const void *device, size_t width, size_t pitch, size_t h
     }
     if (access & WORK_WRITES) note_written(address, at, width, pitch, height);
     return at;
+}
+
+void gilua_work_wrong(const char *format, ...) {
+    char text[256];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    report_finding("invalid_copy", place_of_call(), "%s: %s", call_name(), text);
 }
 
 /* --- its time --- */

@@ -41,6 +41,9 @@ WORK_API int gilua_work(void *stream, const Work *work);
 WORK_API void *gilua_work_memory(const void *device, size_t width, size_t pitch, size_t height,
                                  WorkAccess access);
 
+/* Of a function that runs: reports what is wrong with what its arguments hold. */
+WORK_API __attribute__((format(printf, 1, 2))) void gilua_work_wrong(const char *format, ...);
+
 /* Notes why results are missing: `gilua run` says it at its end, with status 4. */
 WORK_API void gilua_work_missing(const char *why);
 

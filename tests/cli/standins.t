@@ -40,4 +40,15 @@ else
   skipped cuRAND curand.h
 fi
 
+if has cusparse.h; then
+  build sparse -lcusparse
+  right sparse 56
+  runs "a column that is not there" 6 --quiet -- ./sparse beyond
+  like "is told" "cusparseSpMV: the index of entry 1 is 2, and there are 2 columns; in beyond" "$(cat err)"
+  runs "a function of cuSPARSE that is not there" 10 --quiet -- ./sparse missing
+  like "is named at the end" "cusparseScsrilu02 is not supported on the virtual GPU; results" "$(tail -1 err)"
+else
+  skipped cuSPARSE cusparse.h
+fi
+
 finish

@@ -25,16 +25,18 @@ typedef enum Status { /* curandStatus */
     RAND_INITIALIZATION_FAILED = 203
 } Status;
 
-enum { PSEUDO_DEFAULT = 100, MTGP32 = 141, MT19937 = 142, QUASI_DEFAULT = 200, SOBOL32, SCRAMBLED_32,
-       SOBOL64, SCRAMBLED_64 };                                              /* curandRngType */
-enum { BEST = 100, DEFAULT, SEEDED, LEGACY, DYNAMIC, QUASI_ORDER = 201 };     /* curandOrdering */
+/* curandRngType, curandOrdering */
+enum { PSEUDO_DEFAULT = 100, MTGP32 = 141, MT19937 = 142, QUASI_DEFAULT = 200, SOBOL32,
+       SCRAMBLED_32, SOBOL64, SCRAMBLED_64 };
+enum { BEST = 100, DEFAULT, SEEDED, LEGACY, DYNAMIC, QUASI_ORDER = 201 };
 enum { LANES_XORWOW = 4096, LANES_MRG = 81920, LANES_LEGACY = 4096, LANES_PHILOX = 65536,
        DIMENSIONS = 20000 };
 
 typedef enum Form { BITS, LONG_LONG, UNIFORM, UNIFORM_DOUBLE, NORMAL, NORMAL_DOUBLE, LOG_NORMAL,
                     LOG_NORMAL_DOUBLE, POISSON } Form;
 
-static const double POISSON_IS_NORMAL = 2000; /* the least lambda whose numbers are a normal one's */
+/* The least lambda whose numbers are rounded normal ones. */
+static const double POISSON_IS_NORMAL = 2000;
 
 typedef struct Generator {
     int type, order;
@@ -75,9 +77,9 @@ static void *nvidia_symbol(const char *name) {
                                         (void *)curandCreateGeneratorHost);
     void *found = nvidia.library ? dlsym(nvidia.library, name) : NULL;
     if (found == NULL)
-        gilua_work_missing("this cuRAND generator, ordering or distribution is computed by NVIDIA's "
-                           "own libcurand.so.10, which is not on this machine: install CUDA's "
-                           "toolkit, or use XORWOW, MRG32k3a or Philox");
+        gilua_work_missing("this cuRAND generator, ordering or distribution is computed by "
+                           "NVIDIA's own libcurand.so.10, which is not on this machine: install "
+                           "CUDA's toolkit, or use XORWOW, MRG32k3a or Philox");
     return found;
 }
 
@@ -243,15 +245,16 @@ static Status generate(Generator *g, Form form, void *out, size_t n, double a, d
     bool own = is_own(g) && (form != POISSON || a >= POISSON_IS_NORMAL);
     if (!g->is_started) status = start(g, own);
     else if (!own && !g->nvidia) {
-        gilua_work_missing("cuRAND's Poisson numbers of a lambda below 2000 come out of a generator "
-                           "that gave other numbers before, which is not supported here: use one "
-                           "for them alone");
+        gilua_work_missing("cuRAND's Poisson numbers of a lambda below 2000 come out of a "
+                           "generator that gave other numbers before, which is not supported "
+                           "here: use one for them alone");
         return RAND_TYPE_ERROR;
     }
     if (status != RAND_SUCCESS || n == 0) return status;
     if (g->on_host) return fill(g, form, out, n, a, b) ? RAND_SUCCESS : RAND_ALLOCATION_FAILED;
     Run r = {g, form, out, n, a, b};
-    Work w = {.name = name, .run = run, .args = &r, .size = sizeof r, .operations = 20.0 * (double)n};
+    double operations = 20.0 * (double)n; /* about */
+    Work w = {.name = name, .run = run, .args = &r, .size = sizeof r, .operations = operations};
     return gilua_work(g->stream, &w) == 0 ? RAND_SUCCESS : RAND_LAUNCH_FAILURE;
 }
 
