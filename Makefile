@@ -76,7 +76,7 @@ runtime    := $(filter $O/obj/runtime/%,$(objects))
 inject     := $(filter $O/obj/inject/%,$(objects))
 standin    := $(filter $O/obj/standin/%,$(objects))
 standins   := $(addprefix lib/,libcublas.so.13 libcublas.so.12 libcufft.so.12 libcufft.so.11 libcurand.so.10 \
-              libcusparse.so.12)
+              libcusparse.so.12 libcusolver.so.12 libcusolver.so.11)
 library    := $(filter-out $O/obj/host/main.o $O/obj/host/precompile.o $(runtime) $(inject) $(standin),$(objects))
 modules    := $(sort $(shell find lua/gilua -name '*.lua'))
 references := $(patsubst %.c,%.so,$(wildcard kernels/*/reference.c))

@@ -51,4 +51,14 @@ else
   skipped cuSPARSE cusparse.h
 fi
 
+if has cusolverDn.h && "$GILUA" -e 'os.exit(package.loadlib("liblapack.so.3", "*") ~= nil or
+    package.loadlib("libopenblas.so.0", "*") ~= nil)'; then
+  build solver -lcusolver
+  right solver 21
+  runs "a matrix that is too small" 6 --quiet -- ./solver beyond
+  like "is told as the call's" "cusolverDnZpotrf writes 16 bytes: .*'cudaMalloc 3' .384 bytes.; in main" "$(cat err)"
+else
+  skipped cuSOLVER "cusolverDn.h or no LAPACK"
+fi
+
 finish

@@ -5,22 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "standin/shared/fortran.h"
+
 /* --- the library --- */
 
-static void *open_blas(void) {
-    static const char *const names[] = {"libopenblas.so.0", "libblis.so.4", "libblas.so.3"};
-    void *found = NULL;
-    for (size_t i = 0; found == NULL && i < sizeof names / sizeof *names; i++)
-        found = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-    /* One thread: the sums are the same on any number of processors. */
-    void *set_threads = found ? dlsym(found, "openblas_set_num_threads") : NULL;
-    if (set_threads) ((void (*)(int))set_threads)(1);
-    return found;
-}
-
 void *blas_routine(const char *name) {
+    static const char *const names[] = {"libopenblas.so.0", "libblis.so.4", "libblas.so.3", NULL};
     static void *library;
-    if (library == NULL) library = open_blas();
+    if (library == NULL) library = fortran_open(names);
     void *routine = library ? dlsym(library, name) : NULL;
     if (routine == NULL)
         gilua_work_missing("cuBLAS is computed by a BLAS of this machine, and there is none: "

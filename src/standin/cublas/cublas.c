@@ -323,10 +323,10 @@ SYMMETRIC_3(Z, DoubleComplex, double, double, "z", hemm, herk, her2k)
                            .c = {c_, t, ldc, stride_c}})
 
 /* Of a function that does not name it. cublasMath_t 3: floats may be rounded to TF32. */
-static int compute_of(Handle h, GemmType t) {
-    if (t == GEMM_R_64F || t == GEMM_C_64F) return GEMM_COMPUTE_64F;
-    if (t == GEMM_R_16F) return GEMM_COMPUTE_16F;
-    return t == GEMM_R_32F && h && h->math == 3 ? GEMM_COMPUTE_FAST_TF32 : GEMM_COMPUTE_32F;
+static int compute_of(Handle h, NumberType t) {
+    if (t == NUMBER_R_64F || t == NUMBER_C_64F) return GEMM_COMPUTE_64F;
+    if (t == NUMBER_R_16F) return GEMM_COMPUTE_16F;
+    return t == NUMBER_R_32F && h && h->math == 3 ? GEMM_COMPUTE_FAST_TF32 : GEMM_COMPUTE_32F;
 }
 
 #define GEMMS(T, suffix, type, t)                                                                 \
@@ -344,11 +344,11 @@ static int compute_of(Handle h, GemmType t) {
            int count) {                                                                           \
         return GEMM_OF(t, a, lda, 0, b, ldb, 0, c, ldc, 0, count, true);                          \
     }
-GEMMS(S, _v2, float, GEMM_R_32F)
-GEMMS(D, _v2, double, GEMM_R_64F)
-GEMMS(C, _v2, Complex, GEMM_C_32F)
-GEMMS(Z, _v2, DoubleComplex, GEMM_C_64F)
-GEMMS(H, , uint16_t, GEMM_R_16F)
+GEMMS(S, _v2, float, NUMBER_R_32F)
+GEMMS(D, _v2, double, NUMBER_R_64F)
+GEMMS(C, _v2, Complex, NUMBER_C_32F)
+GEMMS(Z, _v2, DoubleComplex, NUMBER_C_64F)
+GEMMS(H, , uint16_t, NUMBER_R_16F)
 
 /* Three real products in place of four, on a GPU. */
 #define GEMM_3M(T, type, t)                                                                       \
@@ -356,16 +356,16 @@ GEMMS(H, , uint16_t, GEMM_R_16F)
            const type *b, int ldb, const type *beta, type *c, int ldc) {                          \
         return GEMM_OF(t, a, lda, 0, b, ldb, 0, c, ldc, 0, 1, false);                             \
     }
-GEMM_3M(C, Complex, GEMM_C_32F)
-GEMM_3M(Z, DoubleComplex, GEMM_C_64F)
+GEMM_3M(C, Complex, NUMBER_C_32F)
+GEMM_3M(Z, DoubleComplex, NUMBER_C_64F)
 
 #define GEMM_EX(a_, stride_a, b_, stride_b, c_, stride_c, count_, pointers)                       \
     gemm_submit(h, &(Gemm){.name = __func__, .op_a = op_a, .op_b = op_b, .m = m, .n = n, .k = k,  \
                            .alpha = alpha, .beta = beta, .count = count_,                         \
                            .are_pointers = pointers, .compute = compute,                          \
-                           .a = {a_, (GemmType)a_type, lda, stride_a},                            \
-                           .b = {b_, (GemmType)b_type, ldb, stride_b},                            \
-                           .c = {c_, (GemmType)c_type, ldc, stride_c}})
+                           .a = {a_, (NumberType)a_type, lda, stride_a},                          \
+                           .b = {b_, (NumberType)b_type, ldb, stride_b},                          \
+                           .c = {c_, (NumberType)c_type, ldc, stride_c}})
 
 EXPORT(cublasGemmEx, Handle h, PRODUCT, const void *alpha, const void *a, int a_type, int lda,
        const void *b, int b_type, int ldb, const void *beta, void *c, int c_type, int ldc,

@@ -16,35 +16,21 @@ typedef struct Submitted {
     double alpha[2], beta[2]; /* in the type that they have */
 } Submitted;
 
-static size_t bytes_of(GemmType t) {
-    switch (t) {
-    case GEMM_R_64F: case GEMM_C_32F: return 8;
-    case GEMM_C_64F: return 16;
-    case GEMM_R_16F: case GEMM_R_16BF: return 2;
-    case GEMM_R_8I: return 1;
-    default: return 4;
-    }
-}
-
-static bool is_complex(GemmType t) {
-    return t == GEMM_C_32F || t == GEMM_C_64F;
-}
-
 /* The type that BLAS computes in. */
-static GemmType computed_in(const Gemm *g) {
-    if (is_complex(g->c.type)) return g->c.type;
+static NumberType computed_in(const Gemm *g) {
+    if (number_is_complex(g->c.type)) return g->c.type;
     bool wide = g->compute == GEMM_COMPUTE_64F || g->compute == GEMM_COMPUTE_64F + 1 ||
                 g->compute == GEMM_COMPUTE_32I || g->compute == GEMM_COMPUTE_32I + 1;
-    return wide ? GEMM_R_64F : GEMM_R_32F;
+    return wide ? NUMBER_R_64F : NUMBER_R_32F;
 }
 
-static GemmType scalars_of(const Gemm *g) {
-    if (is_complex(g->c.type)) return g->c.type;
+static NumberType scalars_of(const Gemm *g) {
+    if (number_is_complex(g->c.type)) return g->c.type;
     switch (g->compute) {
-    case GEMM_COMPUTE_16F: case GEMM_COMPUTE_16F + 1: return GEMM_R_16F;
-    case GEMM_COMPUTE_64F: case GEMM_COMPUTE_64F + 1: return GEMM_R_64F;
-    case GEMM_COMPUTE_32I: case GEMM_COMPUTE_32I + 1: return GEMM_R_32I;
-    default: return GEMM_R_32F;
+    case GEMM_COMPUTE_16F: case GEMM_COMPUTE_16F + 1: return NUMBER_R_16F;
+    case GEMM_COMPUTE_64F: case GEMM_COMPUTE_64F + 1: return NUMBER_R_64F;
+    case GEMM_COMPUTE_32I: case GEMM_COMPUTE_32I + 1: return NUMBER_R_32I;
+    default: return NUMBER_R_32F;
     }
 }
 
@@ -65,30 +51,30 @@ static void blas_gemm(const Gemm *g, const void *alpha, const void *a, int lda, 
     typedef void Routine(const char *, const char *, const int *, const int *, const int *,
                          const void *, const void *, const int *, const void *, const int *,
                          const void *, void *, const int *, size_t, size_t);
-    static const char *const names[] = {[GEMM_R_32F] = "sgemm_",
-                                        [GEMM_R_64F] = "dgemm_",
-                                        [GEMM_C_32F] = "cgemm_",
-                                        [GEMM_C_64F] = "zgemm_"};
+    static const char *const names[] = {[NUMBER_R_32F] = "sgemm_",
+                                        [NUMBER_R_64F] = "dgemm_",
+                                        [NUMBER_C_32F] = "cgemm_",
+                                        [NUMBER_C_64F] = "zgemm_"};
     char op_a = blas_op(g->op_a), op_b = blas_op(g->op_b);
     Routine *f = (Routine *)blas_routine(names[computed_in(g)]);
     f(&op_a, &op_b, &g->m, &g->n, &g->k, alpha, a, &lda, b, &ldb, beta, c, &ldc, 1, 1);
 }
 
 /* The scalars as the computed type has them. */
-static void scalar_as(GemmType from, GemmType to, const void *at, double out[2]) {
-    if (is_complex(from)) {
-        memcpy(out, at, bytes_of(from));
+static void scalar_as(NumberType from, NumberType to, const void *at, double out[2]) {
+    if (number_is_complex(from)) {
+        memcpy(out, at, number_bytes(from));
         return;
     }
     double value = convert_scalar(from, at);
-    if (to == GEMM_R_64F) out[0] = value;
+    if (to == NUMBER_R_64F) out[0] = value;
     else memcpy(out, &(float){(float)value}, sizeof(float));
 }
 
-static void *converted(const GemmSide *s, GemmType to, ConvertRounding r, const void *at, int rows,
-                       int columns) {
-    void *out = malloc((size_t)rows * (size_t)columns * bytes_of(to) + 1);
-    if (out) convert_in(s->type, at, s->ld, rows, columns, to == GEMM_R_64F, r, out);
+static void *converted(const GemmSide *s, NumberType to, ConvertRounding r, const void *at,
+                       int rows, int columns) {
+    void *out = malloc((size_t)rows * (size_t)columns * number_bytes(to) + 1);
+    if (out) convert_in(s->type, at, s->ld, rows, columns, to == NUMBER_R_64F, r, out);
     return out;
 }
 
@@ -99,7 +85,7 @@ typedef struct Place { /* in the host's memory */
 
 static bool product(const Submitted *s, Place p) {
     const Gemm *g = &s->g;
-    GemmType type = computed_in(g);
+    NumberType type = computed_in(g);
     double alpha[2], beta[2];
     int rows_a = g->op_a ? g->k : g->m, columns_a = g->op_a ? g->m : g->k;
     int rows_b = g->op_b ? g->n : g->k, columns_b = g->op_b ? g->k : g->n;
@@ -117,7 +103,7 @@ static bool product(const Submitted *s, Place p) {
     if (ok) {
         blas_gemm(g, alpha, a, rows_a > 1 ? rows_a : 1, b, rows_b > 1 ? rows_b : 1, beta, c,
                   g->m > 1 ? g->m : 1);
-        convert_out(g->c.type, p.c, g->c.ld, g->m, g->n, type == GEMM_R_64F, c);
+        convert_out(g->c.type, p.c, g->c.ld, g->m, g->n, type == NUMBER_R_64F, c);
     }
     free(a), free(b), free(c);
     return ok;
@@ -125,10 +111,10 @@ static bool product(const Submitted *s, Place p) {
 
 /* --- all of them --- */
 
-static bool is_zero(const double *scalar, GemmType t) {
-    if (is_complex(t)) {
+static bool is_zero(const double *scalar, NumberType t) {
+    if (number_is_complex(t)) {
         static const double zero[2];
-        return memcmp(scalar, zero, bytes_of(t)) == 0;
+        return memcmp(scalar, zero, number_bytes(t)) == 0;
     }
     return convert_scalar(t, scalar) == 0;
 }
@@ -136,12 +122,12 @@ static bool is_zero(const double *scalar, GemmType t) {
 /* The i-th matrix of a side. */
 static const void *matrix(const Gemm *g, const GemmSide *s, const void *const *pointers, int i) {
     if (g->are_pointers) return pointers[i];
-    return (const uint8_t *)s->at + (long long)i * s->stride * (long long)bytes_of(s->type);
+    return (const uint8_t *)s->at + (long long)i * s->stride * (long long)number_bytes(s->type);
 }
 
 static void *bytes_at(const GemmSide *s, const void *device, int rows, int columns,
                       WorkAccess how) {
-    size_t size = bytes_of(s->type);
+    size_t size = number_bytes(s->type);
     return gilua_work_memory(device, (size_t)rows * size, (size_t)s->ld * size, (size_t)columns,
                              how);
 }
@@ -154,7 +140,7 @@ static const void *const *pointers_of(const Gemm *g, const GemmSide *s) {
 static bool run(const void *args) {
     Submitted s = *(const Submitted *)args;
     const Gemm *g = &s.g;
-    size_t scalar = bytes_of(scalars_of(g));
+    size_t scalar = number_bytes(scalars_of(g));
     if (s.scalars_on_device && (!blas_scalar(g->alpha, scalar, true, s.alpha) ||
                                 !blas_scalar(g->beta, scalar, true, s.beta)))
         return false;
@@ -173,14 +159,15 @@ static bool run(const void *args) {
     return true;
 }
 
-static bool is_type(GemmType t) {
-    return t <= GEMM_C_64F || t == GEMM_R_32I || t == GEMM_R_16BF;
+static bool is_type(NumberType t) {
+    return t <= NUMBER_C_64F || t == NUMBER_R_32I || t == NUMBER_R_16BF;
 }
 
 static bool are_types(const Gemm *g) {
-    bool is_mixed = is_complex(g->a.type) != is_complex(g->c.type) ||
-                    is_complex(g->b.type) != is_complex(g->c.type) ||
-                    (is_complex(g->c.type) && (g->a.type != g->c.type || g->b.type != g->c.type));
+    bool is_mixed = number_is_complex(g->a.type) != number_is_complex(g->c.type) ||
+                    number_is_complex(g->b.type) != number_is_complex(g->c.type) ||
+                    (number_is_complex(g->c.type) &&
+                     (g->a.type != g->c.type || g->b.type != g->c.type));
     return is_type(g->a.type) && is_type(g->b.type) && is_type(g->c.type) && !is_mixed;
 }
 
@@ -196,14 +183,14 @@ BlasStatus gemm_submit(const BlasHandle *h, const Gemm *g) {
     if (!is_valid(g)) return BLAS_INVALID_VALUE;
     if (!are_types(g)) return BLAS_NOT_SUPPORTED;
     Submitted s = {.g = *g, .scalars_on_device = h->scalars_on_device};
-    size_t scalar = bytes_of(scalars_of(g));
+    size_t scalar = number_bytes(scalars_of(g));
     if (!s.scalars_on_device) memcpy(s.alpha, g->alpha, scalar), memcpy(s.beta, g->beta, scalar);
-    bool is_wide = computed_in(g) == GEMM_R_64F || computed_in(g) == GEMM_C_64F;
-    double per_step = is_complex(g->c.type) ? 8 : 2;
+    bool is_wide = computed_in(g) == NUMBER_R_64F || computed_in(g) == NUMBER_C_64F;
+    double per_step = number_is_complex(g->c.type) ? 8 : 2;
     return blas_work(h, &(Work){.name = g->name,
                                 .run = run,
                                 .args = &s,
                                 .size = sizeof s,
                                 .operations = per_step * g->m * g->n * g->k * g->count,
-                                .is_double = is_wide && g->c.type != GEMM_R_32I});
+                                .is_double = is_wide && g->c.type != NUMBER_R_32I});
 }

@@ -4,21 +4,11 @@
 #define GILUA_STANDIN_GEMM_H
 
 #include "standin/cublas/blas.h"
-
-typedef enum GemmType { /* cudaDataType_t */
-    GEMM_R_32F = 0,
-    GEMM_R_64F = 1,
-    GEMM_R_16F = 2,
-    GEMM_R_8I = 3,
-    GEMM_C_32F = 4,
-    GEMM_C_64F = 5,
-    GEMM_R_32I = 10,
-    GEMM_R_16BF = 14
-} GemmType;
+#include "standin/shared/number.h"
 
 typedef struct GemmSide {
     const void *at;    /* a matrix, the first of many, or an array of pointers on the device */
-    GemmType type;
+    NumberType type;
     int ld;
     long long stride;  /* elements to the next matrix */
 } GemmSide;

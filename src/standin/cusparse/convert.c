@@ -240,12 +240,21 @@ static bool write_permuted(const Sort *s, const SparseEntries *e) {
     return ok && (p || s->permutation == NULL);
 }
 
+static int64_t end_of(const int64_t *index, int64_t n) {
+    int64_t end = 0;
+    for (int64_t i = 0; i < n; i++)
+        if (index[i] >= end) end = index[i] + 1;
+    return end;
+}
+
+/* An index that sorting alone sees may lie outside the matrix, as on a GPU. */
 static bool run_sort(const void *args) {
-    const Sort *s = args;
+    Sort s = *(const Sort *)args;
     SparseEntries e;
-    int64_t rows = s->by_columns ? s->m.columns : s->m.rows;
-    int64_t columns = s->by_columns ? s->m.rows : s->m.columns;
-    bool ok = read_permuted(s, &e) && sparse_sort(&e, rows, columns) && write_permuted(s, &e);
+    if (s.m.format != SPARSE_CSR) s.m.rows = INT32_MAX;
+    if (s.m.format != SPARSE_CSC) s.m.columns = INT32_MAX;
+    bool ok = read_permuted(&s, &e) &&
+              sparse_sort(&e, end_of(e.row, e.n), end_of(e.column, e.n)) && write_permuted(&s, &e);
     sparse_free(&e);
     return ok;
 }

@@ -38,7 +38,8 @@ static const void *taken(const SparseCall *c, const SparseEntries *e, int batch)
     if (c->x.columns != 1 || c->x.order != SPARSE_BY_COLUMNS || c->op_b)
         return dense_values(&c->x, batch, WORK_READS);
     size_t size = number_bytes(c->x.type), n = (size_t)c->x.rows;
-    uint8_t *used = calloc(n + 1, 1), *at = (uint8_t *)c->x.values + (int64_t)size * batch * c->x.stride;
+    uint8_t *used = calloc(n + 1, 1);
+    const uint8_t *at = (const uint8_t *)c->x.values + (int64_t)size * batch * c->x.stride;
     const uint8_t *base = (const uint8_t *)"";
     if (used == NULL) return NULL;
     for (int64_t i = 0; i < e->n; i++) used[e->column[i]] = 1;

@@ -14,14 +14,13 @@ SparseStatus sparse_submit(SparseHandle *h, const char *name, WorkFn run, Sparse
                            double operations) {
     if (h == NULL) return SPARSE_NOT_INITIALIZED;
     call->scalars_on_device = h->scalars_on_device;
-    bool waits = call->found || (call->result && !h->scalars_on_device);
     Work w = {.name = name,
               .run = run,
               .args = call,
               .size = sizeof *call,
               .operations = operations,
               .is_double = number_is_double(call->compute),
-              .waits = waits};
+              .waits = call->found != NULL};
     return gilua_work(h->stream, &w) == 0 ? SPARSE_SUCCESS : SPARSE_EXECUTION_FAILED;
 }
 

@@ -94,7 +94,7 @@ typedef struct SparseEntries {
 
 DenseMatrix sparse_column(const DenseVector *v);
 
-/* Submits a call that the host waits for where it finds something on the host's side. */
+/* Submits a call, which the host waits for where it finds how many entries a descriptor has. */
 SparseStatus sparse_submit(SparseHandle *h, const char *name, WorkFn run, SparseCall *call,
                            double operations);
 /* The same of a call with scalars (beta NULL: none), which must be there. */
@@ -103,8 +103,8 @@ SparseStatus sparse_submit_scaled(SparseHandle *h, const char *name, WorkFn run,
 /* Of a call that runs: its scalars. */
 bool sparse_scalars(SparseCall *call);
 
-/* Of a call that runs: the entries of a matrix, or of its transpose (op). Where it has no values they
-** are 0. False: a finding, or no memory. sparse_free frees them either way. */
+/* Of a call that runs: the entries of a matrix, or of its transpose (op); 0 where it has no values.
+** False: a finding, or no memory. sparse_free frees them either way. */
 bool sparse_read(const SparseMatrix *m, int batch, int op, SparseEntries *out);
 void sparse_free(SparseEntries *e);
 /* Sorts entries by row, then column; equal ones keep their order. */

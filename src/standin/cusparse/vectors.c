@@ -3,7 +3,8 @@
 
 #include "standin/cusparse/sparse.h"
 
-typedef struct Elements { /* of a sparse vector in the host's memory, and of the dense one it is in */
+/* Of a sparse vector and of the dense one that it is in, in the host's memory. */
+typedef struct Elements {
     int64_t *index;
     void *sparse, *dense; /* dense: its element 0, of which only those at index are there */
 } Elements;
@@ -19,8 +20,8 @@ static void *dense_at(const SparseCall *c, const int64_t *index, WorkAccess how)
     return base;
 }
 
-/* sparse_how 0: the sparse vector's values are not looked at. */
-static bool elements(const SparseCall *c, WorkAccess sparse_how, WorkAccess dense_how, Elements *e) {
+static bool elements(const SparseCall *c, WorkAccess sparse_how, WorkAccess dense_how,
+                     Elements *e) {
     size_t bytes = (size_t)c->v.nnz * number_bytes(c->v.type);
     *e = (Elements){.index = malloc((size_t)(c->v.nnz + 1) * sizeof *e->index)};
     bool ok = e->index && sparse_indices(c->v.indices, c->v.index, c->v.base, c->v.nnz, e->index) &&
