@@ -2,7 +2,7 @@
 # that a script or a command itself lists with --help. It needs fish 3.4.
 
 # written by make docs: names
-set -g __gilua_commands doctor improve new check tune evolve apply resume log watch show export rescore diff replay merge verify judge profile serve agent cluster run record help version
+set -g __gilua_commands doctor improve new check tune evolve apply resume log watch show export rescore diff replay merge verify judge profile serve agent cluster run record nvcc help version
 complete -c gilua -n __gilua_first -a doctor -d 'what this machine has, and what to do about what it lacks'
 complete -c gilua -n __gilua_first -a improve -d 'a faster kernel and a verdict: all steps in one'
 complete -c gilua -n __gilua_first -a new -d 'a problem folder for a kernel of that file'
@@ -27,6 +27,7 @@ complete -c gilua -n __gilua_first -a agent -d 'works for gilua on other machine
 complete -c gilua -n __gilua_first -a cluster -d 'who does, and for which runs'
 complete -c gilua -n __gilua_first -a run -d 'a whole CUDA program on the virtual GPU, every access checked'
 complete -c gilua -n __gilua_first -a record -d 'the same, and keeps what it asked of its GPU'
+complete -c gilua -n __gilua_first -a nvcc -d 'builds a program for gilua run, as nvcc would'
 complete -c gilua -n __gilua_first -a help -d 'this text, or a command\'s options (also COMMAND --help)'
 complete -c gilua -n __gilua_first -a version -d 'gilua\'s and Lua\'s (also --version)'
 # end of names
@@ -113,7 +114,7 @@ complete -c gilua -n 'string match -q -- "-*" (commandline -ct)' -a '(__gilua_ow
 complete -c gilua -n '__gilua_after check tune evolve profile' -a '(__gilua_folders problem.lua)'
 complete -c gilua -n '__gilua_after apply resume log watch show export rescore diff replay merge verify' -a '(__gilua_folders result.json experiment.json)'
 complete -c gilua -n '__gilua_after improve new' -a '(__fish_complete_suffix .cu; __fish_complete_suffix .rec)'
-complete -c gilua -n '__gilua_after judge serve agent cluster run record' -F
+complete -c gilua -n '__gilua_after judge serve agent cluster run record nvcc' -F
 complete -c gilua -n '__gilua_after help' -a "$__gilua_commands"
 # end of words
 complete -c gilua -n 'string match -q -- "*.lua" (__gilua_plain)[1]' -F

@@ -51,6 +51,7 @@ static const char usage_text[] =
     "       gilua cluster status    who does, and for which runs\n"
     "       gilua run -- PROGRAM    a whole CUDA program on the virtual GPU, every access checked\n"
     "       gilua record -- PROGRAM the same, and keeps what it asked of its GPU\n"
+    "       gilua nvcc -o APP FILE  builds a program for gilua run, as nvcc would\n"
     "       gilua help [COMMAND]    this text, or a command's options (also COMMAND --help)\n"
     "       gilua version           gilua's and Lua's (also --version)\n"
     "options, as for lua:\n"
@@ -534,7 +535,7 @@ static bool is_command(const char *word) {
         "doctor",  "improve", "new",    "check", "tune",   "evolve",  "apply",  "verify",
         "resume",  "run",     "log",    "show",  "export", "rescore", "record", "merge",
         "watch",   "replay",  "diff",   "agent", "cluster", "judge",  "serve",  "profile",
-        "help",    "version", NULL};
+        "nvcc",    "help",    "version", NULL};
     for (const char *const *w = words; *w; w++)
         if (strcmp(*w, word) == 0) return true;
     return false;

@@ -22,6 +22,7 @@ local RUN_S = 60 -- that a program of `gilua new --run` may run
 -- By name; each returns an exit status, nil for success.
 local COMMANDS = {
   doctor = require "gilua.command.doctor", run = program.run, record = program.record,
+  nvcc = require "gilua.command.nvcc",
   improve = require("gilua.command.improve").command,
   tune = require("gilua.command.tune").command, evolve = require("gilua.command.evolve").command,
   apply = winner.apply, verify = winner.verify, log = past.log, show = past.show,

@@ -10,6 +10,7 @@ local fail = require "gilua.base.fail"
 local gi = require "gilua"
 local json = require "gilua.base.json"
 local lfs = require "lfs"
+local nvcc = require "gilua.farm.nvcc"
 local printable = require "gilua.base.printable"
 local programhost = require "gilua.farm.programhost"
 local programrun = require "gilua.report.programrun"
@@ -93,6 +94,8 @@ local function options(command)
   local o = gi.cli {
     doc = ("%s It is built as ever, with\n%s\nand named behind the options and --: gilua %s -- "
       .. "./app arguments"):format(DOC[command], BUILD, command),
+    { name = "build", type = "string",
+      doc = "the command that builds it first ('make -j2'), in which nvcc is gilua nvcc" },
     { name = "check", type = "string", doc = "also, with commas between: " .. table.concat(CHECKS,
       ", ") },
     { name = "repeats", type = "integer", min = 1,
@@ -209,6 +212,17 @@ local function check_program(name)
   return found
 end
 
+-- Builds the program by the person's own command.
+local function build(o)
+  if not o.build then return end
+  local folder <close> = tempfolder.new()
+  local status, signal = core.system.run { argv = { "sh", "-c", o.build },
+    env = nvcc.environment(folder.path) }
+  if status == 0 then return end
+  fail("%s is not built: --build '%s' ended %s", o.program[1], o.build,
+    signal and ("by signal %s"):format(signal) or ("with status %s"):format(status))
+end
+
 --------------------------------------------------------------------------------------------------
 -- How it ended
 
@@ -304,11 +318,14 @@ end
 local M = {}
 
 function M.run()
-  return run(options "run")
+  local o = options "run"
+  build(o)
+  return run(o)
 end
 
 function M.record()
   local o = options "record"
+  build(o)
   o.recording = recording_path(o)
   if o.inject or (is_closed(o.program[1]) and has_gpu()) then return record_injected(o) end
   return run(o)

@@ -12,10 +12,9 @@ local elf = require "gilua.base.elf"
 local headers = require "gilua.new.headers"
 local entries = require "gilua.base.entries"
 local lfs = require "lfs"
+local nvcc = require "gilua.farm.nvcc"
 local programhost = require "gilua.farm.programhost"
 local reading = require "gilua.new.reading"
-local report = require "gilua.report.report"
-local shell = require "gilua.base.shell"
 
 local M = {}
 
@@ -117,32 +116,11 @@ local function built_alone(work, o)
     limit_s = BUILD_S })
 end
 
--- nvcc without the GPUs that a makefile names: there are some that it does not know any more, and
--- what is recorded is made for another.
-local NVCC = [[
-#!/bin/sh
-n=$#
-while [ $n -gt 0 ]; do
-  word=$1
-  shift
-  n=$((n - 1))
-  case $word in
-    -arch | --gpu-architecture | -code | --gpu-code | -gencode | --generate-code)
-      [ $n -gt 0 ] && shift && n=$((n - 1)) ;;
-    -arch=* | --gpu-architecture=* | -code=* | --gpu-code=* | -gencode=* | --generate-code=*) ;;
-    *) set -- "$@" "$word" ;;
-  esac
-done
-exec %s "$@"
-]]
-
--- The environment in which that is the nvcc that is found first.
+-- The environment in which make finds gilua nvcc.
 local function env_of_make(work)
   local folder = work.scratch .. "/nvcc"
   lfs.mkdir(folder)
-  report.write(folder .. "/nvcc", NVCC:format(shell.word(path_of "nvcc")))
-  core.system.run { argv = { "chmod", "+x", folder .. "/nvcc" } }
-  return { ENV[1], ("PATH=%s:%s"):format(folder, os.getenv "PATH") }
+  return nvcc.environment(folder)
 end
 
 local function built_by_make(work)
