@@ -161,7 +161,7 @@ static uint64_t finite_bf16(double x, bool cut, bool relu) {
 }
 static uint64_t tf32(uint64_t a, bool cut, bool relu, bool finite) {
     double x = (double)kit_f32(a);
-    if (isnan(x)) return relu ? CANONICAL : a & 0xffffe000;
+    if (isnan(x)) return 0x7fffe000;
     if (relu && x <= 0) return 0;
     if (isinf(x) && !finite) return a;
     double r = rounded(x, 10, -126, HUGE_VAL, cut);

@@ -1,6 +1,7 @@
 /* emu_instructions_video.c - the video instructions of the virtual GPU, against the formulas of the
 ** PTX ISA written out in whole numbers: every operation, with types, parts, saturation, and second
-** operations drawn at random. */
+** operations drawn at random. Where ptxas 13.0 makes something else for sm_90, its code is written
+** out instead. */
 #include "emu_kit.h"
 
 typedef struct Spec {
@@ -48,15 +49,22 @@ static bool holds(int how, int64_t a, int64_t b) {
                       : a >= b;
 }
 
-/* What a shift to the left takes out of 64 bits counts for saturation alone. */
 static int64_t shifted(int64_t a, int64_t n, bool left) {
     n = now.wrap ? n % 32 : n > 32 ? 32 : n;
     if (!left) return n == 0 ? a : a < 0 ? -((-a - 1) >> n) - 1 : a >> n;
-    for (; n > 0; n--) {
-        if (now.sat && (a > INT64_MAX / 4 || a < INT64_MIN / 4)) return a;
-        a = (int64_t)(2 * (uint64_t)a);
-    }
+    for (; n > 0; n--) a = (int64_t)(2 * (uint64_t)a);
     return a;
+}
+
+static bool is(const char *ops) {
+    return strstr(ops, now.op) != NULL;
+}
+
+/* ptxas: 34 bits of a shift to the left; a whole sum without a sign is held above 0 alone. */
+static int64_t saturated(int64_t x, int bits) {
+    if (is("shl")) x = field((uint64_t)x, 0, 34, true);
+    if (bits == 32 && !now.sd && !is("shl shr")) return x < 0 ? 0 : x;
+    return limited(x, bits, now.sd);
 }
 
 static int64_t result_of(int64_t a, int64_t b) {
@@ -77,13 +85,13 @@ static uint64_t want_one(uint64_t a, uint64_t b, uint64_t c, uint64_t d) {
     int pa = now.a[0], pb = now.b[0], pd = now.mask, bits = part_size(pd);
     int64_t x = result_of(field(a, part_place(pa), part_size(pa), now.sa),
                           field(b, part_place(pb), part_size(pb), now.sb));
-    if (now.sat) x = limited(x, bits, now.sd);
-    int64_t whole = field((uint64_t)x, 0, 32, now.sd), other = field(c, 0, 32, now.sd);
+    if (now.sat) x = saturated(x, bits);
+    /* ptxas compares 64 bits, the high ones of a sum or a shift made from the low ones */
+    int64_t whole = is("add sub shl shr") ? field((uint64_t)x, 0, 32, true) : x;
+    int64_t other = field(c, 0, 32, now.sd);
+    bool less = now.sd ? other < whole : (uint64_t)other < (uint64_t)whole;
     if (now.second == '+') return (uint64_t)(whole + other) & 0xffffffff;
-    if (now.second)
-        return (uint64_t)(now.second == 'm' ? (other < whole ? other : whole)
-                                            : (other > whole ? other : whole)) &
-               0xffffffff;
+    if (now.second) return (uint64_t)(less == (now.second == 'm') ? other : whole) & 0xffffffff;
     if (!now.merges) return (uint64_t)x & 0xffffffff;
     uint64_t out = c & 0xffffffff;
     for (int k = 0; k < bits; k++) {
@@ -108,32 +116,28 @@ static uint64_t want_lanes(uint64_t a, uint64_t b, uint64_t c, uint64_t d) {
     return (now.second ? sum : out) & 0xffffffff;
 }
 
-/* a * b + c in units of 2^-shift; 128 bits are more than that needs. */
+/* a * b + c in units of 2^-shift: ptxas multiplies numbers with a sign and adds c as one. Without a
+** sign anywhere, a sum below zero that is shifted is then a large one. */
 static uint64_t want_mad(uint64_t a, uint64_t b, uint64_t c, uint64_t d) {
     (void)d;
     bool sign = now.sa || now.sb || now.minus_a || now.minus_c;
-    __int128 x = (__int128)field(a, part_place(now.a[0]), part_size(now.a[0]), now.sa) *
-                 field(b, part_place(now.b[0]), part_size(now.b[0]), now.sb);
-    if (now.minus_a) x = -x;
-    __int128 y = field(c, 0, 32, sign), unit = (__int128)1 << now.shift;
-    x += (now.minus_c ? -y : y) + now.po;
-    __int128 whole = x / unit;
-    if (x % unit < 0) whole--;
-    if (now.sat && whole > INT64_MAX) whole = INT64_MAX;
-    if (now.sat && whole < INT64_MIN) whole = INT64_MIN;
+    int64_t fa = field(a, part_place(now.a[0]), part_size(now.a[0]), now.sa);
+    int64_t fb = field(b, part_place(now.b[0]), part_size(now.b[0]), now.sb);
+    __int128 x = (__int128)field((uint64_t)fa, 0, 32, true) * field((uint64_t)fb, 0, 32, true);
+    int64_t y = field(c, 0, 32, true);
+    x = (now.minus_a ? -x : x) + (now.minus_c ? -y : y) + now.po;
+    __int128 whole = x / ((__int128)1 << now.shift);
+    if (x % ((__int128)1 << now.shift) < 0) whole--;
+    if (now.sat && !sign && now.shift && x < 0) return 0xffffffff;
     return (uint64_t)(now.sat ? limited((int64_t)whole, 32, sign) : (int64_t)whole) & 0xffffffff;
 }
 
 /* ---- texts ---- */
 
-static bool is(const char *ops) {
-    return strstr(ops, now.op) != NULL;
-}
-
 static void draw(const char *op, int lanes) {
     now = (Spec){.op = op, .lanes = lanes, .sd = kit_below(2), .sa = kit_below(2)};
     now.sb = !is("shl shr") && kit_below(2);
-    if (is("set")) now.sd = false;
+    if (is("set")) now.sd = now.sa;
     now.compare = (int)kit_below(6);
     now.wrap = kit_below(2);
     for (int k = 0; k < lanes; k++) {

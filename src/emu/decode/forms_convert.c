@@ -659,11 +659,13 @@ static bool decode_pair(Decoder *d, bool brain) {
 
 enum { TF32_RELU = 8, TF32_FINITE = 16 }; /* beside the rounding, in Ins.imm */
 
+/* ptxas makes whole-number instructions of rna, which keep a NaN's bits, and with .satfinite take
+** one from the last of them. */
 static uint32_t to_tf32(float x, uint64_t how) {
     uint32_t bits = num_f32_to_tf32(x, (NumRound)(how & 7));
-    if (x != x) return how & TF32_RELU ? 0x7fffffff : bits;
+    if (x != x && (how & 7) != NUM_RNA) return 0x7fffe000;
     if (how & TF32_RELU && bits >> 31) return 0;
-    return how & TF32_FINITE && (bits & 0x7fffffff) == 0x7f800000 ? bits - 0x2000 : bits;
+    return how & TF32_FINITE && (bits & 0x7fffffff) >= 0x7f800000 ? bits - 0x2000 : bits;
 }
 
 SLOW_OP(slow_tf32, U32, F32, F32, F32, to_tf32(a, in->imm))

@@ -2,16 +2,18 @@
 ** vset4 on all lanes of a word.
 **
 ** One function does them all (PTX ISA, "Video Instructions"): elements are picked and extended, an
-** operation makes a number of any size, .sat clamps it, and it is summed up with c, or compared, or
+** operation makes a number of 64 bits, .sat clamps it, and it is summed up with c, or compared, or
 ** put into its place in c. Modifiers are a set: ptxas takes them in any order, types in theirs.
+**
+** No GPU since Kepler has these instructions. Where the ISA and what ptxas 13.0 makes of them for
+** sm_90 differ, the bits are those of ptxas, which an H200 gives: .sat of a sum without a sign, of
+** a shift and of vmad, and .min or .max with c.
 */
 #include "emu/decode/decode.h"
 #include "emu/exec/lanes.h"
 #include "emu/exec/num.h"
 
 #include <string.h>
-
-typedef __int128 Exact; /* a product of 32 bits and a sum, a shift by 32: nothing is lost */
 
 typedef enum VideoOp { ADD, SUB, ABSDIFF, MIN, MAX, AVRG, SHL, SHR, SET, MAD } VideoOp;
 enum { SECOND_NONE, SECOND_ADD, SECOND_MIN, SECOND_MAX };
@@ -61,13 +63,13 @@ static bool compares(unsigned how, int64_t a, int64_t b) {
     }
 }
 
-static Exact shift(const Video *v, int64_t a, int64_t b) {
+static int64_t shift(const Video *v, int64_t a, int64_t b) {
     if (v->wrap) b &= 31;
     else if (b > 32) b = 32;
-    return v->op == SHL ? (Exact)((unsigned __int128)(Exact)a << b) : (Exact)a >> b;
+    return v->op == SHL ? (int64_t)((uint64_t)a << b) : a >> b;
 }
 
-static Exact operate(const Video *v, int64_t a, int64_t b) {
+static int64_t operate(const Video *v, int64_t a, int64_t b) {
     switch ((VideoOp)v->op) {
     case ADD: return a + b;
     case SUB: return a - b;
@@ -80,28 +82,39 @@ static Exact operate(const Video *v, int64_t a, int64_t b) {
     }
 }
 
-static Exact clamp(Exact x, unsigned bits, bool is_signed) {
-    Exact most = ((Exact)1 << (bits - is_signed)) - 1, least = is_signed ? -most - 1 : 0;
+static int64_t clamp(int64_t x, unsigned bits, bool is_signed) {
+    int64_t most = (INT64_C(1) << (bits - is_signed)) - 1, least = is_signed ? -most - 1 : 0;
     return x > most ? most : x < least ? least : x;
 }
 
-/* A single number meets c, or is put into its place in c. */
-static uint32_t finish_one(const Video *v, uint32_t x, uint32_t c) {
+/* .sat of a whole result: of a shift to the left 34 bits count, and a sum without a sign is clamped
+** below alone. */
+static int64_t saturate(const Video *v, int64_t x) {
+    if (v->op == SHL) x = extend((uint64_t)x, 34, true);
+    bool wraps = result_bits(v) == 32 && !v->signed_d && v->op != SHL && v->op != SHR;
+    return wraps ? (x < 0 ? 0 : x) : clamp(x, result_bits(v), v->signed_d);
+}
+
+/* A single number meets c, or is put into its place in c. Numbers of 64 bits are compared: of a sum
+** or a shift 32 bits are kept, and taken for signed. */
+static uint32_t finish_one(const Video *v, int64_t x, uint32_t c) {
     uint64_t mask = ((1ull << part_bits(v->mask)) - 1) << part_at(v->mask);
-    bool less = v->signed_d ? (int32_t)x < (int32_t)c : x < c;
+    bool cut = v->op == ADD || v->op == SUB || v->op == SHL || v->op == SHR;
+    int64_t y = cut ? (int32_t)x : x;
+    bool less = v->signed_d ? y < (int32_t)c : (uint64_t)y < c;
     switch (v->second) {
-    case SECOND_ADD: return x + c;
-    case SECOND_MIN: return less ? x : c;
-    case SECOND_MAX: return less ? c : x;
+    case SECOND_ADD: return (uint32_t)x + c;
+    case SECOND_MIN: return less ? (uint32_t)x : c;
+    case SECOND_MAX: return less ? c : (uint32_t)x;
     default:
-        return v->merges ? (uint32_t)((c & ~mask) | ((uint64_t)x << part_at(v->mask) & mask)) : x;
+        return v->merges ? (uint32_t)((c & ~mask) | ((uint64_t)x << part_at(v->mask) & mask))
+                         : (uint32_t)x;
     }
 }
 
 static uint32_t one_number(const Video *v, uint32_t a, uint32_t b, uint32_t c) {
-    Exact x = operate(v, pick(v, a, v->a, 0, v->signed_a), pick(v, b, v->b, 0, v->signed_b));
-    if (v->sat) x = clamp(x, result_bits(v), v->signed_d);
-    return finish_one(v, (uint32_t)x, c);
+    int64_t x = operate(v, pick(v, a, v->a, 0, v->signed_a), pick(v, b, v->b, 0, v->signed_b));
+    return finish_one(v, v->sat ? saturate(v, x) : x, c);
 }
 
 static uint32_t many_numbers(const Video *v, uint32_t a, uint32_t b, uint32_t c) {
@@ -110,7 +123,7 @@ static uint32_t many_numbers(const Video *v, uint32_t a, uint32_t b, uint32_t c)
     uint32_t lane_mask = (1u << bits) - 1, result = c;
     for (unsigned k = 0; k < v->lanes; k++) {
         if (!(v->mask >> k & 1)) continue;
-        Exact x =
+        int64_t x =
             operate(v, pick(v, from, v->a, k, v->signed_a), pick(v, from, v->b, k, v->signed_b));
         if (v->sat) x = clamp(x, bits, v->signed_d);
         if (v->second) result += (uint32_t)x;
@@ -119,12 +132,16 @@ static uint32_t many_numbers(const Video *v, uint32_t a, uint32_t b, uint32_t c)
     return result;
 }
 
-/* The product of 64 bits and c, which is taken for signed where anything is; .po adds one. */
+/* The product and c, all taken for signed numbers of 32 bits; .po adds one. Where nothing says that
+** it is signed, the sum is shifted and clamped as one without a sign; one below zero is then 0. */
 static uint32_t multiply(const Video *v, uint32_t a, uint32_t b, uint32_t c) {
     bool is_signed = v->signed_a || v->signed_b || v->negates_product || v->negates_c;
-    Exact x = (Exact)pick(v, a, v->a, 0, v->signed_a) * pick(v, b, v->b, 0, v->signed_b);
-    Exact y = extend(c, 32, is_signed);
-    x = ((v->negates_product ? -x : x) + (v->negates_c ? -y : y) + v->plus_one) >> v->scale;
+    int64_t x = (int64_t)(int32_t)pick(v, a, v->a, 0, v->signed_a) *
+                (int32_t)pick(v, b, v->b, 0, v->signed_b);
+    int64_t y = (int32_t)c;
+    x = (v->negates_product ? -x : x) + (v->negates_c ? -y : y) + v->plus_one;
+    if (!v->sat || is_signed) x >>= v->scale;
+    else x = (int64_t)((uint64_t)x >> v->scale);
     return (uint32_t)(v->sat ? clamp(x, 32, is_signed) : x);
 }
 
@@ -218,6 +235,7 @@ static bool video_words(Decoder *d, Video *v) {
     }
     v->signed_d = types[0] == PTX_S32, v->signed_a = types[1] == PTX_S32;
     v->signed_b = types[2] == PTX_S32;
+    if (v->op == SET) v->signed_d = v->signed_a;
     bool shifts = v->op == SHL || v->op == SHR;
     bool fits = n_types == 3 && words_agree(v, seen) && !(shifts && v->signed_b) &&
                 (v->lanes == 1 || (!shifts && v->op != MAD));

@@ -189,6 +189,11 @@ static void map_product(MatrixForm *f, const MatrixShape *s) {
     f->b.map = matrix_map_b(s->k, s->n, (MatrixType)f->b.type);
     f->c.map = matrix_map_c(s->m, s->n);
     f->d.map = matrix_map_c(s->m, s->n);
+    if (f->rule.by_pairs) {
+        f->rule.at_once = (uint8_t)(s->k / 2);
+        matrix_order_pairs(f->a.map, 1, s->k, MATRIX_STRIP);
+        matrix_order_pairs(f->b.map, s->n, s->k, 1);
+    }
     f->a.places = (uint16_t)(f->tiles * k * MATRIX_STRIP);
     f->b.places = (uint16_t)(k * s->n);
     f->c.places = f->d.places = (uint16_t)(f->tiles * s->n * MATRIX_STRIP);

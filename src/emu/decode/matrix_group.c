@@ -18,8 +18,8 @@ static const MatrixShape shapes[] = {
 
 /* Sums of 8-bit floats keep 13 bits; docs/emu.md has the source. */
 MatrixRule matrix_group_rule(MatrixType type) {
-    if (type == MATRIX_E4M3 || type == MATRIX_E5M2) return (MatrixRule){32, 13, 13};
-    return (MatrixRule){type == MATRIX_TF32 ? 8 : 16, 25, 23};
+    if (type == MATRIX_E4M3 || type == MATRIX_E5M2) return (MatrixRule){32, 13, 13, false};
+    return (MatrixRule){type == MATRIX_TF32 ? 8 : 16, 25, 23, false};
 }
 
 void group_form_free(GroupForm *g) {

@@ -80,23 +80,23 @@ static const struct {
     unsigned types;
     MatrixRule rule;
 } rules[] = {
-    {100, TYPE(F16) | TYPE(BF16), {16, 25, 23}},
-    {100, TYPE(TF32), {8, 25, 23}},
-    {100, TYPE(E4M3) | TYPE(E5M2), {32, 25, 23}},
-    {90, TYPE(F16) | TYPE(BF16), {16, 25, 23}},
-    {90, TYPE(TF32), {8, 25, 23}},
-    {90, TYPE(E4M3) | TYPE(E5M2), {16, 25, 23}},
-    {89, TYPE(E4M3) | TYPE(E5M2), {16, 13, 13}},
-    {80, TYPE(F16) | TYPE(BF16), {8, 24, 23}},
-    {80, TYPE(TF32), {4, 24, 23}},
-    {75, TYPE(F16), {8, 24, 23}},
-    {0, TYPE(F16), {4, 23, 23}},
+    {100, TYPE(F16) | TYPE(BF16), {16, 25, 23, false}},
+    {100, TYPE(TF32), {8, 25, 23, false}},
+    {100, TYPE(E4M3) | TYPE(E5M2), {32, 25, 23, false}},
+    {90, TYPE(F16) | TYPE(BF16), {16, 25, 23, false}},
+    {90, TYPE(TF32), {8, 25, 23, false}},
+    {90, TYPE(E4M3) | TYPE(E5M2), {16, 25, 23, true}},
+    {89, TYPE(E4M3) | TYPE(E5M2), {16, 13, 13, false}},
+    {80, TYPE(F16) | TYPE(BF16), {8, 24, 23, false}},
+    {80, TYPE(TF32), {4, 24, 23, false}},
+    {75, TYPE(F16), {8, 24, 23, false}},
+    {0, TYPE(F16), {4, 23, 23, false}},
 };
 
 MatrixRule matrix_rule(int capability, MatrixType type) {
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (capability >= rules[i].capability && rules[i].types >> type & 1) return rules[i].rule;
-    return (MatrixRule){1, 23, 23}; /* of a type whose sums are exact */
+    return (MatrixRule){1, 23, 23, false}; /* of a type whose sums are exact */
 }
 
 /* --- maps --- */
@@ -165,6 +165,17 @@ uint16_t *matrix_map_c(int m, int n) {
         map[place_in_strips(i, j, n)] = (uint16_t)(e * LANES + lane);
     }
     return map;
+}
+
+void matrix_order_pairs(uint16_t *map, int outer, int k, int inner) {
+    size_t size = (size_t)(outer * k * inner) * sizeof *map;
+    uint16_t *old = gi_alloc(size);
+    memcpy(old, map, size);
+    for (int o = 0; o < outer; o++)
+        for (int l = 0; l < k; l++)
+            memcpy(map + (o * k + matrix_pair_place(l, k)) * inner, old + (o * k + l) * inner,
+                   (size_t)inner * sizeof *map);
+    free(old);
 }
 
 /* --- m8n8k4 of f16: lanes 4 q … 4 q + 3, and the same from lane 16 on, have product q --- */

@@ -107,8 +107,14 @@ static bool is_strip(const Machine *m, const MatrixForm *f) {
     return !m->emu->plain && f->shape->m == MATRIX_STRIP;
 }
 
+void matrix_add_last(float *sum, const float *c, int n, bool halves) {
+    for (int i = 0; i < n; i++) sum[i] += c[i];
+    for (int i = 0; i < n && halves; i++) sum[i] = num_f16_to_f32(num_f32_to_f16(sum[i], NUM_RN));
+}
+
 typedef struct FloatWork {
     float a[MOST_A], b[MOST_B], c[MOST_C];
+    float last[MOST_C]; /* what is added last */
     int16_t ea[MOST_A], eb[MOST_B];
     uint32_t pairs[MOST_B];
 } FloatWork;
@@ -141,7 +147,8 @@ static void sum_floats(const Machine *m, const Warp *w, const MatrixForm *f) {
     FloatWork x;
     take_floats(w, &f->a, x.a);
     take_floats(w, &f->b, x.b);
-    take_floats(w, &f->c, x.c);
+    take_floats(w, &f->c, f->rule.by_pairs ? x.last : x.c);
+    if (f->rule.by_pairs) memset(x.c, 0, sizeof x.c);
     matrix_exponents(x.a, f->a.places, least_a, x.ea);
     matrix_exponents(x.b, f->b.places, least_b, x.eb);
     for (int i = 0; i < f->b.places; i++) x.pairs[i] = (uint16_t)x.eb[i] * 0x10001u;
@@ -160,6 +167,7 @@ static void sum_floats(const Machine *m, const Warp *w, const MatrixForm *f) {
                                     .eb = x.pairs + b,
                                     .c = x.c + c});
     }
+    if (f->rule.by_pairs) matrix_add_last(x.c, x.last, f->c.places, f->d.type == MATRIX_F16);
     give_floats(w, &f->d, x.c);
 }
 

@@ -82,6 +82,7 @@ typedef struct MatrixRule {
     uint8_t at_once;  /* products that are aligned together */
     uint8_t fraction; /* bits behind the point that each keeps */
     uint8_t kept;     /* bits behind the point of a result in f32 */
+    bool by_pairs;    /* of bytes, as two products of f16: see matrix_pair_place */
 } MatrixRule;
 
 typedef struct MatrixForm {
@@ -111,6 +112,14 @@ const MatrixShape *matrix_shape(const char *opcode, const char *word, const char
 bool matrix_type(const char *word, MatrixType *out);
 /* How a GPU of a capability (75, 80, 89, 90, 100) sums products of a type. */
 MatrixRule matrix_rule(int capability, MatrixType type);
+/* Where number i of k stands along k: numbers 0 and 1 of each four first, then 2 and 3. ptxas makes
+** two products of f16 of one of bytes for a GPU that has none: the low halves of all registers,
+** then the high ones. The first begins with zeros, and C is added to the second's result. */
+static inline int matrix_pair_place(int i, int k) {
+    return i % 4 / 2 * (k / 2) + i / 4 * 2 + i % 2;
+}
+/* Orders a map of [outer][k][inner] places so. */
+void matrix_order_pairs(uint16_t *map, int outer, int k, int inner);
 /* Registers that a lane has of so many numbers; the tables of places. */
 int matrix_registers(int numbers, MatrixType type);
 uint16_t *matrix_map_a(int m, int k, MatrixType type);

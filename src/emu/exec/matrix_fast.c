@@ -181,7 +181,7 @@ static inline void round_halves(const Patch *s, int q, float *out) {
     Ints e = s->t->rule.fraction - __builtin_convertvector(s->top[q], Ints);
     Floats unit = (Floats)((127 - e) << 23), x = cut_sum(&s->sum[q]);
     Ints lost = s->sum[q] != __builtin_convertvector(x, Ints);
-    x = nearest_halves((Floats)((Ints)x | (lost & 1)) * unit);
+    x = nearest_halves((Floats)((Ints)x | (lost & 1)) * unit) + 0.0f; /* no zero has a sign */
     memcpy(out, &x, sizeof x);
 }
 
@@ -359,16 +359,22 @@ static inline const U32 *row_of(const Warp *w, uint32_t row) {
     return (const U32 *)(const void *)row_at(w, row);
 }
 
-static void strip_a(const Warp *w, const MatrixPart *p, Strip *s) {
+/* Where number i along k of a factor stands. */
+static inline int place_of(const MatrixForm *f, int i) {
+    return f->rule.by_pairs ? matrix_pair_place(i, f->shape->k) : i;
+}
+
+static void strip_a(const Warp *w, const MatrixForm *f, Strip *s) {
+    const MatrixPart *p = &f->a;
     const unsigned bits = matrix_bits((MatrixType)p->type), in = 32 / bits;
     const int least = matrix_least((MatrixType)p->type);
-    float *a = s->a;
-    int16_t *ea = s->ea;
-    for (int r = 0; r < p->count; r += 2) {
+    for (int r = 0, at = 0; r < p->count; r += 2) {
         Column words[4];
         to_columns(row_of(w, p->reg[r]), row_of(w, p->reg[r + 1]), words);
         for (int c = 0; c < 4; c++)
-            for (unsigned k = 0; k < in; k++, a += STRIP, ea += STRIP) {
+            for (unsigned k = 0; k < in; k++, at++) {
+                float *a = s->a + place_of(f, at) * STRIP;
+                int16_t *ea = s->ea + place_of(f, at) * STRIP;
                 numbers_at((MatrixType)p->type, words[c], k * bits, a);
                 for (int i = 0; i < STRIP; i += WIDE) {
                     Shorts e =
@@ -395,15 +401,22 @@ static inline void split_words(const uint32_t *word, int n, unsigned bits, uint3
 }
 
 /* A column of B is in four lanes, its words one after the other in `down` registers. */
-static void strip_b(const Warp *w, const MatrixPart *p, int down, Strip *s) {
+static void strip_b(const Warp *w, const MatrixForm *f, int down, Strip *s) {
+    const MatrixPart *p = &f->b;
     const unsigned bits = matrix_bits((MatrixType)p->type), in = 32 / bits;
     const int least = matrix_least((MatrixType)p->type), words = p->count * LANES;
-    uint32_t word[MATRIX_REGISTERS * LANES], number[MATRIX_STRIP * 32];
+    uint32_t word[MATRIX_REGISTERS * LANES], number[MATRIX_STRIP * 32], plain[MATRIX_STRIP * 32];
     for (int r = 0; r < p->count; r++)
         for (int j = 0; j < 8; j++)
             memcpy(word + ((r / down * 8 + j) * down + r % down) * 4, row_of(w, p->reg[r]) + 4 * j,
                    16);
     split_words(word, words, bits, number);
+    if (f->rule.by_pairs) {
+        const int k = f->shape->k;
+        memcpy(plain, number, sizeof plain);
+        for (int i = 0; i < words * (int)in; i++)
+            number[i / k * k + matrix_pair_place(i % k, k)] = plain[i];
+    }
     for (int i = 0; i < words * (int)in; i += STRIP) {
         numbers_at((MatrixType)p->type, number + i, 0, s->b + i);
         for (int k = 0; k < STRIP; k += WIDE) {
@@ -543,6 +556,7 @@ static void group_product(const Warp *w, const MatrixForm *f, const MatrixTask *
 
 void MATRIX_VARIANT(const Warp *w, const MatrixForm *f, const MatrixTask *t) {
     Strip s;
+    float last[MATRIX_STRIP * MATRIX_STRIP];
     if (f == NULL) {
         sum_task(t);
         return;
@@ -553,9 +567,13 @@ void MATRIX_VARIANT(const Warp *w, const MatrixForm *f, const MatrixTask *t) {
     }
     const MatrixShape *shape = f->shape;
     const int words = shape->k * (int)matrix_bits((MatrixType)f->b.type) / 32;
-    strip_a(w, &f->a, &s);
-    strip_b(w, &f->b, words / 4, &s);
+    strip_a(w, f, &s);
+    strip_b(w, f, words / 4, &s);
     strip_c(w, (MatrixType)f->c.type, f->c.reg, shape->n, s.c);
+    if (f->rule.by_pairs) {
+        memcpy(last, s.c, sizeof last);
+        memset(s.c, 0, sizeof s.c);
+    }
     const int least = matrix_least((MatrixType)f->a.type) + matrix_least((MatrixType)f->b.type);
     sum_task(&(MatrixTask){.n = shape->n,
                            .k = shape->k,
@@ -567,5 +585,6 @@ void MATRIX_VARIANT(const Warp *w, const MatrixForm *f, const MatrixTask *t) {
                            .b = s.b,
                            .eb = s.pairs,
                            .c = s.c});
+    if (f->rule.by_pairs) matrix_add_last(s.c, last, shape->n * STRIP, f->d.type == MATRIX_F16);
     strip_d(w, (MatrixType)f->d.type, f->d.reg, shape->n, s.c);
 }

@@ -13,7 +13,8 @@ static int64_t units(double x, int unit) {
 /* What is kept of a sum of units. */
 static float finish(int64_t sum, int unit, const MatrixTask *t) {
     double exact = ldexp((double)sum, unit); /* 53 bits are enough for 33 products of 27 */
-    if (t->halves) return num_f16_to_f32(num_f64_to_f16(exact, NUM_RN));
+    /* A small sum below zero is rounded to a zero without a sign. */
+    if (t->halves) return num_f16_to_f32(num_f64_to_f16(exact, NUM_RN)) + 0.0f;
     if (fabs(exact) >= 0x1p128) return exact < 0 ? -INFINITY : INFINITY;
     float x = num_f64_to_f32(exact, NUM_RZ);
     uint32_t cut = (1u << (23 - t->rule.kept)) - 1;
