@@ -150,7 +150,7 @@ static double nearest_half(__int128 sum, int unit) {
 
 /* c and the products from step `from` to step `to`. */
 static double add_block(const Shape *s, int i, int j, double c, int from, int to) {
-    int top = exponent("f32", c);
+    int top = exponent(s->d, c);
     for (int step = from; step < to; step++) {
         int k = along(s, step), e = exponent(s->a, A[i][k]) + exponent(s->b, B[k][j]);
         if (e > top) top = e;

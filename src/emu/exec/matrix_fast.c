@@ -67,13 +67,13 @@ static inline Floats floats_at(const float *p) {
     return v;
 }
 
-/* The exponents of C; those of zero are -126. */
-static inline Shorts exponents(const Floats *c) {
-    Ints bits = (Ints)*c, e = (bits >> 23 & 255) - 127;
-    Ints special = e == 128, low = e < -126;
-    e = (e & ~low) | (low & -126);
-    e = (e & ~special) | (special & MATRIX_SPECIAL);
-    return __builtin_convertvector(e, Shorts);
+/* As matrix_exponent. */
+static inline Ints exponent_of(Floats x, int least) {
+    const Ints bits = (Ints)x, plain = (bits >> 23 & 255) - 127;
+    const Ints low = plain < least, zero = (bits & 0x7fffffff) == 0, special = plain == 128;
+    Ints e = (plain & ~low) | (low & least);
+    e = (e & ~zero) | (zero & MATRIX_ZERO);
+    return (e & ~special) | (special & MATRIX_SPECIAL);
 }
 
 /* WIDE results of each of SIDE columns, from row i on. */
@@ -93,7 +93,8 @@ static inline void find_tops(Patch *s) {
     const int16_t *ea = s->t->ea + s->i;
     const uint32_t *eb = s->t->eb + s->j * s->t->k;
     Shorts top[SIDE];
-    EACH_SIDE top[q] = exponents(&s->c[q]);
+    const int least = matrix_least(s->t->halves ? MATRIX_F16 : MATRIX_F32);
+    EACH_SIDE top[q] = __builtin_convertvector(exponent_of(s->c[q], least), Shorts);
     for (int k = s->from; k < s->to; k++) {
         Shorts e = shorts_at(ea + k * STRIP);
         EACH_SIDE top[q] = larger(top[q], e + for_all(eb[q * s->t->k + k]));
@@ -338,15 +339,6 @@ static inline void numbers_at(MatrixType t, const uint32_t *word, unsigned shift
         Floats v = number_of(t, words_at(word + i), shift);
         memcpy(x + i, &v, sizeof v);
     }
-}
-
-/* As matrix_exponent. */
-static inline Ints exponent_of(Floats x, int least) {
-    const Ints bits = (Ints)x, plain = (bits >> 23 & 255) - 127;
-    const Ints low = plain < least, zero = (bits & 0x7fffffff) == 0, special = plain == 128;
-    Ints e = (plain & ~low) | (low & least);
-    e = (e & ~zero) | (zero & MATRIX_ZERO);
-    return (e & ~special) | (special & MATRIX_SPECIAL);
 }
 
 typedef struct Strip {

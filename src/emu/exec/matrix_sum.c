@@ -28,7 +28,7 @@ static float special(const MatrixTask *t, double sum) {
 }
 
 float matrix_sum_one(const MatrixTask *t, int i, int j, float c, int from, int to) {
-    int top = matrix_exponent(num_f32_bits(c), -126);
+    int top = matrix_exponent(num_f32_bits(c), matrix_least(t->halves ? MATRIX_F16 : MATRIX_F32));
     double whole = (double)c;
     for (int k = from; k < to; k++) {
         int at = k * MATRIX_STRIP + i, e = t->ea[at] + (int16_t)t->eb[j * t->k + k];

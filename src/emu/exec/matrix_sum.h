@@ -4,7 +4,8 @@
 ** they are added to are exact; each is cut, towards zero, to so many bits behind the point of the
 ** largest exponent among them; the sum of what is left is exact, and is cut to f32 or rounded to
 ** the nearest f16. A product's exponent is the sum of its factors', so that its significand is in
-** [1, 4); the exponent of zero is -126. The next block starts with that result.
+** [1, 4); the exponent of zero is -126, and that of a subnormal number its format's least. The next
+** block starts with that result.
 **
 ** matrix_sum_plain is that, number by number. The fast one gives the same bits; it is compiled for
 ** each set of vector instructions, as rows.c is.
