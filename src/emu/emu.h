@@ -29,9 +29,9 @@ typedef struct EmuModel {
     double max_threads_per_block, max_threads_per_sm, max_blocks_per_sm;
     double registers_per_sm, register_unit, max_registers_per_thread; /* unit: of a warp */
     double shared_per_sm, shared_per_block, shared_per_block_default, shared_unit; /* bytes */
-    double local_per_thread;            /* bytes of stack for calls and alloca */
+    double local_per_thread; /* bytes of stack for calls and alloca */
     double max_grid_x, max_grid_y, max_grid_z;
-    double memory_bytes;                /* what programs are told that there is */
+    double memory_bytes; /* what programs are told that there is */
     /* throughput: warp instructions an SM finishes per clock */
     double rate_fp32, rate_fp64, rate_fp16, rate_int, rate_mul, rate_special, rate_convert,
         rate_branch, rate_shared, rate_global, rate_texture, rate_constant, rate_shuffle,
@@ -42,12 +42,12 @@ typedef struct EmuModel {
         latency_barrier, latency_tensor;
     /* memory: bytes per clock of the whole GPU, bytes */
     double l2_bytes_per_clock, dram_bytes_per_clock, l2_bytes, l1_bytes_per_sm, sector_bytes;
-    double launch_ticks, block_ticks;   /* fixed cost of a launch; of starting a block on an SM */
-    double memory_parallelism;          /* outstanding loads a warp overlaps */
+    double launch_ticks, block_ticks; /* fixed cost of a launch; of starting a block on an SM */
+    double memory_parallelism;        /* outstanding loads a warp overlaps */
     /* energy: whatever runs; of a warp instruction; of 128 bytes of L1 or shared memory; a byte */
     double power_idle_w, energy_instruction_pj, energy_wavefront_pj, energy_l2_pj_byte,
         energy_dram_pj_byte;
-    double approximation; /* EmuApproximation; optional, no other model lists it */
+    double approximation;     /* EmuApproximation; optional, no other model lists it */
     double matrix_capability; /* optional: matrix instructions sum as a GPU of this compute
                                  capability (75, 80, 89, 90, 100); 0: 90 */
 } EmuModel;
@@ -95,12 +95,12 @@ const char *emu_warning_name(EmuWarning w); /* "uninitialised_read" … */
 
 /* Something found at one instruction, however often: told of where it happened first. */
 typedef struct EmuFinding {
-    const char *kind;    /* emu_status_name of a fault, emu_warning_name of a warning */
-    uint64_t count;      /* how often */
-    char message[600];   /* what, space and address, block, thread, PTX line, source line, kernel */
+    const char *kind;  /* emu_status_name of a fault, emu_warning_name of a warning */
+    uint64_t count;    /* how often */
+    char message[600]; /* what, space and address, block, thread, PTX line, source line, kernel */
     int ptx_line, src_line;
     unsigned block[3], thread[3];
-    const char *kernel;  /* the module's: of a kernel that others launch, too */
+    const char *kernel; /* the module's: of a kernel that others launch, too */
 } EmuFinding;
 
 enum { EMU_FINDINGS = 16 }; /* max_faults is at most this */
@@ -108,7 +108,7 @@ enum { EMU_FINDINGS = 16 }; /* max_faults is at most this */
 typedef struct EmuFindings { /* in the order of their first occurrences */
     EmuFinding at[EMU_FINDINGS];
     int n;
-    uint64_t left_out;   /* occurrences at instructions for which there was no room */
+    uint64_t left_out; /* occurrences at instructions for which there was no room */
 } EmuFindings;
 
 /* Two sources of addresses that led to one byte, where one of the accesses wrote to it. A source is
@@ -236,27 +236,36 @@ bool emu_undefined(Emu *e, uint64_t *from, uint64_t end, const char *how, EmuUnd
 /* Textures. */
 typedef enum EmuTexKind { EMU_TEX_LINEAR, EMU_TEX_ARRAY } EmuTexKind;
 typedef enum EmuTexFormat {
-    EMU_TEX_U8, EMU_TEX_S8, EMU_TEX_U16, EMU_TEX_S16, EMU_TEX_U32, EMU_TEX_S32,
-    EMU_TEX_F16, EMU_TEX_F32
+    EMU_TEX_U8,
+    EMU_TEX_S8,
+    EMU_TEX_U16,
+    EMU_TEX_S16,
+    EMU_TEX_U32,
+    EMU_TEX_S32,
+    EMU_TEX_F16,
+    EMU_TEX_F32
 } EmuTexFormat;
 typedef enum EmuTexAddress {
-    EMU_TEX_WRAP, EMU_TEX_CLAMP, EMU_TEX_MIRROR, EMU_TEX_BORDER
+    EMU_TEX_WRAP,
+    EMU_TEX_CLAMP,
+    EMU_TEX_MIRROR,
+    EMU_TEX_BORDER
 } EmuTexAddress;
 
 typedef struct EmuTexture {
-    const void *data;          /* must outlive the texture */
-    EmuTexKind kind;           /* linear: 1-D tex1Dfetch; array: cudaArray semantics */
+    const void *data; /* must outlive the texture */
+    EmuTexKind kind;  /* linear: 1-D tex1Dfetch; array: cudaArray semantics */
     EmuTexFormat format;
-    int channels;              /* 1, 2 or 4 */
-    int dims;                  /* 1, 2, 3 */
-    int64_t size[3];           /* texels: width, height, depth */
-    int64_t layers;            /* 0, or the layers of a layered 1-D/2-D array (tex.a1d, tex.a2d) */
-    int64_t pitch_bytes;       /* bytes between rows; 0 = tight */
+    int channels;        /* 1, 2 or 4 */
+    int dims;            /* 1, 2, 3 */
+    int64_t size[3];     /* texels: width, height, depth */
+    int64_t layers;      /* 0, or the layers of a layered 1-D/2-D array (tex.a1d, tex.a2d) */
+    int64_t pitch_bytes; /* bytes between rows; 0 = tight */
     EmuTexAddress address[3];
-    bool cube;                 /* its layers are the faces of cubes: +x -x +y -y +z -z */
-    bool linear_filter;        /* else point; the 9-bit fixed-point weights of CUDA appendix J */
+    bool cube;          /* its layers are the faces of cubes: +x -x +y -y +z -z */
+    bool linear_filter; /* else point; the 9-bit fixed-point weights of CUDA appendix J */
     bool normalized_coords;
-    bool normalized_read;      /* integer texels read as float in [0,1] or [-1,1] */
+    bool normalized_read; /* integer texels read as float in [0,1] or [-1,1] */
     float border[4];
 } EmuTexture;
 
@@ -310,11 +319,11 @@ void emu_reset(EmuModule *m);
 void *emu_symbol(EmuModule *m, const char *name, size_t *size_bytes, uint64_t *address);
 
 typedef struct EmuKernelInfo {
-    int registers;             /* estimated 32-bit hardware registers a thread */
-    size_t shared_bytes;       /* static */
-    size_t local_bytes;        /* stack a thread, without calls' recursion */
-    int max_threads;           /* from __launch_bounds__, or 0 */
-    int target;                /* compute capability that its PTX is for: 80 */
+    int registers;       /* estimated 32-bit hardware registers a thread */
+    size_t shared_bytes; /* static */
+    size_t local_bytes;  /* stack a thread, without calls' recursion */
+    int max_threads;     /* from __launch_bounds__, or 0 */
+    int target;          /* compute capability that its PTX is for: 80 */
     size_t param_bytes;
     int n_params; /* as many as fit in 32764 bytes, 4352 before PTX 8.1 */
     const uint32_t *param_size, *param_offset; /* bytes; the module's, while it is loaded */
@@ -355,11 +364,11 @@ typedef enum EmuRaces { EMU_RACES_NONE, EMU_RACES_SHARED, EMU_RACES_GLOBAL } Emu
 typedef struct Exact EmuExact;
 
 typedef enum EmuExactType { /* of the inputs in a piece of memory, or of the answers */
-    EMU_EXACT_RAW,    /* no inputs */
-    EMU_EXACT_F32,
-    EMU_EXACT_F64,
-    EMU_EXACT_HALVES, /* floats of 16 bits: not supported */
-    EMU_EXACT_WORDS   /* integers, or whatever the kernel takes them for */
+                            EMU_EXACT_RAW, /* no inputs */
+                            EMU_EXACT_F32,
+                            EMU_EXACT_F64,
+                            EMU_EXACT_HALVES, /* floats of 16 bits: not supported */
+                            EMU_EXACT_WORDS   /* integers, or whatever the kernel takes them for */
 } EmuExactType;
 
 enum { EMU_EXACT_PARAMS = 1 }; /* the id of the kernel's parameters; other memory has others */
@@ -391,7 +400,7 @@ typedef enum EmuExactSide { EMU_EXACT_BOTH, EMU_EXACT_FIRST, EMU_EXACT_SECOND } 
 
 typedef struct EmuCertificate {
     bool certified;
-    bool alike; /* but for degree_bits: with another seed there would be as many more */
+    bool alike;           /* but for degree_bits: with another seed there would be as many more */
     uint64_t facts;       /* different comparisons and conversions of floats, the same in both */
     uint64_t comparisons; /* how often the first kernel made them */
     double degree_bits;   /* a wrong certificate has a chance of 2^-degree_bits at most */
@@ -406,34 +415,34 @@ bool emu_exact_compare(const EmuExact *a, const EmuExact *b, EmuCertificate *out
 typedef struct EmuLaunch {
     const char *kernel;
     unsigned grid[3], block[3];
-    unsigned cluster[3];       /* blocks of a cluster; 0: as the kernel says, or none */
-    size_t shared_bytes;       /* dynamic */
-    const void *params;        /* EmuKernelInfo.param_bytes, laid out by param_offset */
-    int max_faults;            /* the launch ends at the last of this many instructions with a fault
+    unsigned cluster[3];      /* blocks of a cluster; 0: as the kernel says, or none */
+    size_t shared_bytes;      /* dynamic */
+    const void *params;       /* EmuKernelInfo.param_bytes, laid out by param_offset */
+    int max_faults;           /* the launch ends at the last of this many instructions with a fault
                                   that others survive (an address, a race); 0: at the first */
-    uint64_t budget;           /* warp instructions before EMU_TIMEOUT; 0: EMU_BUDGET */
-    double timeout_s;          /* processor time before EMU_TIMEOUT, which then depends on the
+    uint64_t budget;          /* warp instructions before EMU_TIMEOUT; 0: EMU_BUDGET */
+    double timeout_s;         /* processor time before EMU_TIMEOUT, which then depends on the
                                   machine, as no other answer does; 0: none */
-    bool count_uninitialised;  /* warn of reads of bytes never written whose values matter (slower):
+    bool count_uninitialised; /* warn of reads of bytes never written whose values matter (slower):
                                   they decide a branch or an address, or the host reads them */
-    bool host_tells;           /* … which emu_undefined is asked for; else it reads, after the
+    bool host_tells;          /* … which emu_undefined is asked for; else it reads, after the
                                   launch, all that the launch left undefined */
-    EmuRaces check_races;      /* in which memory (slower) */
-    bool refuse_benign_races;  /* they are EMU_RACE too, not a warning */
-    bool footprint;            /* emu_footprint is wanted (slower) */
-    bool meets;                /* which of its pointers lead to one byte is wanted: needs
+    EmuRaces check_races;     /* in which memory (slower) */
+    bool refuse_benign_races; /* they are EMU_RACE too, not a warning */
+    bool footprint;           /* emu_footprint is wanted (slower) */
+    bool meets;               /* which of its pointers lead to one byte is wanted: needs
                                   EMU_RACES_GLOBAL */
-    bool cooperative;          /* all blocks run at a time and may wait for each other (grid.sync):
+    bool cooperative;         /* all blocks run at a time and may wait for each other (grid.sync):
                                   more than fit on the GPU are refused */
-    double begun_ns;           /* what %globaltimer says when it begins */
-    bool backwards;            /* blocks begin in the order of their index from the last to the
+    double begun_ns;          /* what %globaltimer says when it begins */
+    bool backwards;           /* blocks begin in the order of their index from the last to the
                                   first, and so run the warps of each, and the lanes that meet at
                                   one place: on a GPU any order is possible */
-    uint32_t shuffle;          /* not 0: they do so in yet another order, of that number */
-    EmuExact *exact;           /* NULL, or what the launch adds to: with no undefined values */
-    int threads;               /* cores that may run blocks side by side; 0, 1: one. Every answer,
+    uint32_t shuffle;         /* not 0: they do so in yet another order, of that number */
+    EmuExact *exact;          /* NULL, or what the launch adds to: with no undefined values */
+    int threads;              /* cores that may run blocks side by side; 0, 1: one. Every answer,
                                   fault and tick is the same */
-    const volatile int *interrupt; /* polled now and then; may be NULL */
+    const volatile int *interrupt;                           /* polled now and then; may be NULL */
     void (*print)(void *user, const char *text, size_t len); /* device printf; NULL = dropped */
     void *print_user;
 } EmuLaunch;
@@ -467,11 +476,12 @@ typedef enum EmuCause {
     EMU_CAUSE_CLUSTER,       /* refused: clusters that do not fit the grid, the kernel or the GPU */
     EMU_CAUSE_COOPERATIVE,   /* refused: more blocks than can run at a time */
     EMU_CAUSE_ASSERT,
-    EMU_CAUSE_TRAP, /* trap, brkpt */
-    EMU_CAUSE_STACK /* stack overflow */
+    EMU_CAUSE_TRAP,        /* trap, brkpt */
+    EMU_CAUSE_INSTRUCTION, /* one that a GPU refuses with these operands */
+    EMU_CAUSE_STACK        /* stack overflow */
 } EmuCause;
 
-typedef struct EmuWork { /* in ticks */
+typedef struct EmuWork {                          /* in ticks */
     double part_issue, part_latency, part_memory; /* the model's terms */
     /* what no other order of the same work avoids: its bytes, each moved once, and its arithmetic
     ** (floating point and special functions) with all SMs evenly busy */
@@ -481,17 +491,17 @@ typedef struct EmuWork { /* in ticks */
 void emu_work_add(EmuWork *to, const EmuWork *from);
 
 typedef struct EmuResult {
-    EmuStatus status;          /* of the first fault */
-    EmuCause cause;            /* … */
-    char message[600];         /* what, space and address, block, thread, PTX line,
+    EmuStatus status;             /* of the first fault */
+    EmuCause cause;               /* … */
+    char message[600];            /* what, space and address, block, thread, PTX line,
                                   source line, kernel */
-    int ptx_line, src_line;    /* of the fault; 0 */
+    int ptx_line, src_line;       /* of the fault; 0 */
     unsigned block[3], thread[3]; /* of the fault */
-    double ticks;              /* clocks of the model */
+    double ticks;                 /* clocks of the model */
     double ns;
     int registers;
-    size_t shared_bytes;       /* static + dynamic */
-    double occupancy;          /* resident warps / maximum */
+    size_t shared_bytes; /* static + dynamic */
+    double occupancy;    /* resident warps / maximum */
     /* what was counted */
     uint64_t warp_instructions, lane_instructions;
     uint64_t global_sectors, texture_sectors, shared_conflicts, divergent_branches, barriers;
@@ -500,7 +510,7 @@ typedef struct EmuResult {
     uint64_t nested; /* launches that the kernel made, and these …: counted in with all figures */
     EmuWork work;
     double energy_j; /* estimated: cost.h */
-    EmuMeets meets;            /* from here on only as many as there are are set */
+    EmuMeets meets;  /* from here on only as many as there are are set */
     EmuFindings faults, warnings;
 } EmuResult;
 

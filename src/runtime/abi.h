@@ -41,6 +41,7 @@ typedef enum CudaError {
     cudaErrorSymbolNotFound = 500,
     cudaErrorNotReady = 600,
     cudaErrorIllegalAddress = 700,
+    cudaErrorIllegalInstruction = 715,
     cudaErrorLaunchOutOfResources = 701,
     cudaErrorLaunchTimeout = 702,
     cudaErrorPeerAccessAlreadyEnabled = 704,

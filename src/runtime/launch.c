@@ -92,6 +92,7 @@ static CudaError code_of(const EmuResult *r) {
     case EMU_CAUSE_COOPERATIVE: return cudaErrorCooperativeLaunchTooLarge;
     case EMU_CAUSE_ASSERT: return cudaErrorAssert;
     case EMU_CAUSE_TRAP: return cudaErrorLaunchFailure;
+    case EMU_CAUSE_INSTRUCTION: return cudaErrorIllegalInstruction;
     case EMU_CAUSE_STACK: return cudaErrorIllegalAddress;
     case EMU_CAUSE_FAULT: break;
     }

@@ -90,10 +90,10 @@ __global__ void add(MAP map, float *plain) {
     __syncthreads();
     if (threadIdx.x == 0)
         asm volatile("cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.bulk_group "
-                     "[%0, {%1, %1}], [%2];\n"
+                     "[%0, {%4, %1}], [%2];\n"
                      "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%3], [%2], 128;\n"
                      "cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;" ::"l"(&map), "r"(2),
-                     "r"(at(box)), "l"(plain) : "memory");
+                     "r"(at(box)), "l"(plain), "r"(4) : "memory");
 }
 
 static PFN_cuTensorMapEncodeTiled_v12000 tiled;
@@ -190,24 +190,25 @@ static int transposes() {
     transpose<<<dim3(4, 3), 128>>>(in, to);
     cudaMemcpy(o, b, sizeof o, cudaMemcpyDeviceToHost);
     for (int x = 0; x < W; x++)
-        for (int y = 0; y < PITCH2; y++) wrong += o[x][y] != (y < H ? h[y][x] : -1);
+        for (int y = 0; y < PITCH2; y++) // a store goes on to a multiple of 16 bytes
+            wrong += o[x][y] != (y < H ? h[y][x] : y < 72 ? 0 : -1);
     return wrong;
 }
 
 static int sums() {
-    float o[8 * 4], p[32], *a, *b;
+    float o[8 * 8], p[32], *a, *b;
     int wrong = 0;
     cudaMalloc(&a, sizeof o), cudaMalloc(&b, sizeof p);
     cudaMemset(a, 0, sizeof o), cudaMemset(b, 0, sizeof p);
     CUtensorMap map;
-    cuuint64_t size[] = {4, 8}, stride[] = {16};
+    cuuint64_t size[] = {8, 8}, stride[] = {32};
     cuuint32_t box[] = {4, 8}, step[] = {1, 1};
     tiled(&map, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 2, a, size, stride, box, step, CU_TENSOR_MAP_INTERLEAVE_NONE,
           CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     add<<<4, 32>>>(map, b);
     cudaMemcpy(o, a, sizeof o, cudaMemcpyDeviceToHost), cudaMemcpy(p, b, sizeof p, cudaMemcpyDeviceToHost);
     for (int y = 0; y < 8; y++)
-        for (int x = 0; x < 4; x++) wrong += o[y * 4 + x] != (x >= 2 && y >= 2 ? 10 : 0);
+        for (int x = 0; x < 8; x++) wrong += o[y * 8 + x] != (x >= 4 && y >= 2 ? 10 : 0);
     for (int i = 0; i < 32; i++) wrong += p[i] != 10;
     return wrong;
 }
@@ -221,15 +222,15 @@ int main() {
     cudaMemcpy(device, host, sizeof host, cudaMemcpyHostToDevice);
     auto u8 = CU_TENSOR_MAP_DATA_TYPE_UINT8, f16 = CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
          f32 = CU_TENSOR_MAP_DATA_TYPE_FLOAT32, f64 = CU_TENSOR_MAP_DATA_TYPE_FLOAT64;
-    printf("1: %d wrong\n", boxes<1>(u8, 1, 0, {{1000}, {}, {256}, {1}}, {{801}}));
-    printf("1, before: %d wrong\n", boxes<1>(f32, 4, 0, {{1000}, {}, {32}, {1}}, {{-5}}));
+    printf("1: %d wrong\n", boxes<1>(u8, 1, 0, {{1000}, {}, {256}, {1}}, {{800}}));
+    printf("1, before: %d wrong\n", boxes<1>(f32, 4, 0, {{1000}, {}, {32}, {1}}, {{-4}}));
     for (int s = 0; s < 4; s++) {
         unsigned row = s ? 8u << s : 64;
-        printf("2, swizzle %d: %d wrong\n", s, boxes<2>(f16, 2, s, {{100, 50}, {}, {row, 33}, {1, 1}}, {{70, 30}}));
+        printf("2, swizzle %d: %d wrong\n", s, boxes<2>(f16, 2, s, {{100, 50}, {}, {row, 33}, {1, 1}}, {{72, 30}}));
     }
-    printf("3: %d wrong\n", boxes<3>(f32, 4, 3, {{30, 20, 9}, {}, {32, 5, 6}, {1, 1, 1}}, {{3, -2, 5}}));
-    printf("3, steps: %d wrong\n", boxes<3>(f32, 4, 0, {{30, 20, 9}, {}, {8, 9, 6}, {1, 2, 4}}, {{3, 4, 1}}));
-    printf("4: %d wrong\n", boxes<4>(f64, 8, 2, {{8, 7, 6, 5}, {}, {8, 3, 4, 2}, {1, 1, 1, 1}}, {{1, 5, 3, 4}}));
+    printf("3: %d wrong\n", boxes<3>(f32, 4, 3, {{30, 20, 9}, {}, {32, 5, 6}, {1, 1, 1}}, {{4, -2, 5}}));
+    printf("3, steps: %d wrong\n", boxes<3>(f32, 4, 0, {{30, 20, 9}, {}, {8, 9, 6}, {1, 2, 4}}, {{4, 4, 1}}));
+    printf("4: %d wrong\n", boxes<4>(f64, 8, 2, {{8, 7, 6, 5}, {}, {8, 3, 4, 2}, {1, 1, 1, 1}}, {{2, 5, 3, 4}}));
     printf("5: %d wrong\n", boxes<5>(f16, 2, 1, {{16, 5, 4, 3, 3}, {}, {16, 3, 2, 2, 2}, {1, 1, 1, 1, 1}}, {{0, 1, 2, 2, 1}}));
     int lower[] = {-1, -1}, upper[] = {-1, -1}, upper0[] = {0, 0};
     printf("columns: %d wrong\n", pixels<4>({{16, 9, 7, 3}, {}, {}, {1, 1, 1, 1}}, lower, upper, 8, 100, {{8, 2, 3, 1}, {2, 0}}));

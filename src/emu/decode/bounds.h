@@ -35,7 +35,7 @@ typedef enum Bound {
     BOUND_TILE,   /* mem_read, mem_write of each row or number: matrix_move.c */
     BOUND_MBARRIER, /* mem_atomic, then Block.mbarriers: mbarrier.c */
     BOUND_BULK,     /* bulk_range: bulk.c */
-    BOUND_MAP,      /* tensor_map: tensor.c */
+    BOUND_MAP,      /* tensor_map: tensor.c; move_map: tensormap.c */
     BOUND_HINT,   /* nothing is read or written */
     BOUND_TEXEL,    /* tex_misuse, then tex_sample of any coordinates; plan_fetch */
     BOUND_SURFACE,  /* surface_misuse, then place: surface.c */
@@ -75,6 +75,8 @@ typedef enum Bound {
         NO)                                                                                        \
     USE(BULK, NO, BY(BULK, BULK, NONE), NO, BY(BULK, BULK, NONE), NO, NO, NO, NO, NO)              \
     USE(MAP, BY(MAP, MAP, NONE), NO, NO, NO, NO, NO, NO, NO, NO)                                   \
+    USE(MAP_CHANGE, BY(NONE, MAP, NONE), BY(MAP, MAP, NONE), NO, BY(MAP, MAP, NONE), NO, NO, NO,   \
+        NO, NO)                                                                                    \
     USE(PREFETCH, BY(HINT, HINT, NONE), BY(HINT, HINT, NONE), BY(HINT, HINT, NONE), NO,            \
         BY(HINT, HINT, HINT), BY(HINT, HINT, NONE), NO, NO, NO)
 

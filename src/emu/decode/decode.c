@@ -361,6 +361,7 @@ static const Form *const form_tables[] = {forms_compound, forms_hints,   forms_c
                                           forms_float,    forms_convert, forms_memory,  forms_warp,
                                           forms_texture,  forms_video,   forms_matrix,  forms_group,
                                           forms_async,
+                                          forms_tensormap,
                                           NULL};
 
 typedef struct Captured {

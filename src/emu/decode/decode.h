@@ -98,7 +98,7 @@ typedef struct Form {
 
 extern const Form forms_int[], forms_float[], forms_warp[], forms_convert[], forms_memory[],
     forms_control[], forms_texture[], forms_hints[], forms_video[], forms_compound[],
-    forms_matrix[], forms_group[], forms_async[];
+    forms_matrix[], forms_group[], forms_async[], forms_tensormap[];
 
 /* Fails with the PTX line, the source line and the instruction. */
 bool decode_fail(Decoder *d, const char *fmt, ...) GI_PRINTF(2, 3);

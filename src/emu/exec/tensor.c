@@ -1,5 +1,9 @@
 /* tensor.c - tensor maps: boxes of a tensor of 1 to 5 dimensions, from and to shared memory.
 **
+** As on an H200: a box begins at a multiple of 16 bytes along dimension 0, and one that is stored
+** not before the tensor, else the instruction is illegal. A load knows a tensor's edge to the
+** element; a store goes on to the next multiple of 16 bytes along dimension 0.
+**
 ** A box lies in shared memory without gaps, dimension 0 first; a swizzle exchanges its pieces of 16
 ** bytes (bulk_swizzle). What of a box is outside the tensor is zero when it is loaded, and is not
 ** stored. With im2col a box is a column of pixels: it goes through the positions of a filter, from
@@ -28,16 +32,25 @@ unsigned emu_tensor_element(int type) {
 
 bool tensor_reduces(const EmuTensorMap *map, AtomOp op) {
     static const char ops[][8] = {/* of elements[]: add a, min and max m, inc and dec i, bits b */
-                                  "", "", "amib", "mb", "amb", "mb", "am", "a", "a", "am"};
+                                  "", "", "amib", "amb", "amb", "mb", "am", "a", "a", "am"};
     static const char kinds[] = "ammiicxbbb"; /* by AtomOp; c, x: of no tensor */
     return strchr(ops[map->type], kinds[op]) != NULL;
 }
 
-static bool is_map(const EmuTensorMap *map) {
-    for (int k = 0; k < map->rank && k < 5; k++)
-        if (map->step[k] == 0) return false;
-    return map->magic == EMU_TENSOR_MAGIC && emu_tensor_element(map->type) && map->rank >= 1 &&
-           map->rank <= 5 && map->swizzle <= 3 && map->box[0] > 0;
+/* Why no copy can use a map, or NULL. cuTensorMapEncode makes none of these, kernels do. */
+static const char *misfit(const EmuTensorMap *map) {
+    uint32_t row = map->box[0] * elements[map->type].bytes;
+    if (map->rank < 1 || map->rank > 5) return "it has no 1 to 5 dimensions";
+    if (map->address == 0 || map->address % 16) return "its address is no multiple of 16";
+    for (int k = 0; k < map->rank; k++) {
+        if (map->step[k] < 1 || map->step[k] > 8) return "an element stride is not 1 to 8";
+        if (k > 0 && map->stride[k - 1] % 16) return "a stride is no multiple of 16 bytes";
+        if (!map->im2col && (map->box[k] < 1 || map->box[k] > 256))
+            return "a box has no 1 to 256 elements in a dimension";
+    }
+    if (row % 16) return "a box's rows are no multiples of 16 bytes";
+    return map->swizzle && row > 16u << map->swizzle ? "a box's rows are longer than its swizzle"
+                                                     : NULL;
 }
 
 bool tensor_map(Machine *m, Warp *w, const Ins *in, int lane, uint64_t address, EmuTensorMap *out) {
@@ -48,10 +61,15 @@ bool tensor_map(Machine *m, Warp *w, const Ins *in, int lane, uint64_t address, 
         if (!mem_read(a, bytes + k)) return false;
     }
     memcpy(out, bytes, sizeof *out);
-    if (!is_map(out))
+    if (out->magic != EMU_TENSOR_MAGIC || !emu_tensor_element(out->type) || out->swizzle > 3)
         return fault_raise(m, w, in, lane, EMU_LAUNCH_ERROR,
                            "no tensor map is at 0x%llx: EncodeTiled or EncodeIm2col makes one",
                            (unsigned long long)address);
+    const char *why = misfit(out);
+    if (why)
+        return fault_raise(m, w, in, lane, EMU_LAUNCH_ERROR,
+                           "the tensor map at 0x%llx cannot be used: %s",
+                           (unsigned long long)address, why);
     if (out->rank == f->dims && out->im2col == f->im2col) return true;
     return fault_raise(m, w, in, lane, EMU_LAUNCH_ERROR,
                        "a tensor map of %d dimensions%s for a copy of %d%s", out->rank,
@@ -76,6 +94,15 @@ uint32_t tensor_bytes(const EmuTensorMap *map) {
 /* A row along dimension 0, whose bytes lie at `in_box` of the box. */
 typedef bool RowFn(Machine *m, Bulk *c, uint64_t global, uint8_t *in_box, uint32_t bytes);
 
+/* Bytes behind a tensor's row, whose end is here, that a store writes too: up to a multiple of 16,
+** and what of them its allocation has. */
+static uint32_t bytes_behind(const Machine *m, const EmuTensorMap *map, uint64_t end) {
+    uint32_t more = (uint32_t)(-end % CHUNK);
+    const Alloc *in = alloc_of(m->emu, end - elements[map->type].bytes);
+    uint64_t room = in ? in->address + in->size - end : 0;
+    return more < room ? more : (uint32_t)room;
+}
+
 /* Does with a row what is inside the tensor; at: its coordinates. */
 static bool row(Machine *m, Bulk *c, const int64_t at[5], uint8_t *in_box, RowFn *what) {
     const EmuTensorMap *map = c->map;
@@ -86,10 +113,13 @@ static bool row(Machine *m, Bulk *c, const int64_t at[5], uint8_t *in_box, RowFn
         global += (uint64_t)at[k] * map->stride[k - 1];
     }
     int64_t from = at[0] < 0 ? 0 : at[0], end = at[0] + map->box[0], size0 = map->last[0] + 1ll;
-    if (end > size0) end = size0;
+    bool is_cut = end > size0;
+    if (is_cut) end = size0;
     if (end <= from) return true;
+    uint32_t bytes = (uint32_t)(end - from) * size;
+    if (is_cut && c->is_store) bytes += bytes_behind(m, map, global + (uint64_t)end * size);
     return what(m, c, global + (uint64_t)from * size, in_box + (uint64_t)(from - at[0]) * size,
-                (uint32_t)(end - from) * size);
+                bytes);
 }
 
 static bool tiled(Machine *m, Bulk *c, const int32_t coord[5], RowFn *what) {
@@ -134,6 +164,19 @@ static bool columns(Machine *m, Bulk *c, const int32_t coord[5], const uint16_t 
     return true;
 }
 
+/* Ends the launch where a GPU calls the instruction illegal. */
+static bool check_corner(Machine *m, const Bulk *c, const int32_t coord[5]) {
+    int64_t at = (int64_t)coord[0] * elements[c->map->type].bytes;
+    if (at % CHUNK == 0 && (at >= 0 || !c->is_store)) return true;
+    m->cause = EMU_CAUSE_INSTRUCTION;
+    return fault_raise(m, c->w, c->in, c->lane, EMU_LAUNCH_ERROR,
+                       "a box of a tensor that begins at coordinate %d, %lld bytes along dimension "
+                       "0: a GPU %s",
+                       coord[0], (long long)at,
+                       at % CHUNK ? "takes multiples of 16 bytes there"
+                                  : "stores no box that begins before its tensor");
+}
+
 static bool box(Machine *m, Bulk *c, const int32_t coord[5], const uint16_t offset[3],
                 RowFn *what) {
     if (c->map->im2col) return columns(m, c, coord, offset, what);
@@ -172,11 +215,12 @@ static bool write_row(Machine *m, Bulk *c, uint64_t global, uint8_t *in_box, uin
 }
 
 bool tensor_gather(Machine *m, Bulk *c, const int32_t coord[5], const uint16_t offset[3]) {
-    return box(m, c, coord, offset, read_row);
+    return check_corner(m, c, coord) && box(m, c, coord, offset, read_row);
 }
 
 bool tensor_scatter(Machine *m, Bulk *c) {
     static const uint16_t none[3];
+    if (!check_corner(m, c, c->coord)) return false;
     c->data = gi_alloc(c->bytes + 1);
     for (uint32_t k = 0; k < c->bytes; k += CHUNK) {
         uint64_t from = bulk_swizzle(c->at + k, c->swizzle);
