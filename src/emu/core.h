@@ -70,6 +70,7 @@ enum {
     ORDER_BLIND = 256,    /* an atomic whose result nobody reads */
     ORDER_SWAP = 1024,    /* a compare-and-swap */
     ORDER_AHEAD = 2048,   /* a copy that will write there, asynchronously */
+    ORDER_GROUP = 4096,   /* a read by wgmma: its warpgroup waits for it, no thread alone */
     ORDER_CACHED = 512    /* a load through a cache that does not see the launch's writes */
 };
 
@@ -573,6 +574,7 @@ struct Machine {
     bool has_clusters;    /* the launch says so, or the kernel */
     struct Bulk *bulk;    /* bulk.c: copies under way */
     int n_bulk, cap_bulk;
+    bool has_groups; /* wgmma ran under the check of races */
     WarpStore *spare; /* of warps that ended; room for n_warps */
     int n_spare;
     int64_t turn; /* warp instructions of a turn */
@@ -828,9 +830,20 @@ uint64_t threads_run(Machine *m, uint64_t next, uint64_t blocks);
 void threads_free(Machine *m);
 
 /* barrier.c: barriers of the block. In Ins.x of one: */
-enum { BAR_SYNC, BAR_ARRIVE, BAR_RED_POPC, BAR_RED_AND, BAR_RED_OR, BAR_CLUSTER, BAR_KIND = 15 };
-enum { CLUSTER_BARRIER = 16 }; /* Warp.barrier of one that waits at the cluster's */
-enum { BAR_COUNTED = 16, BAR_ALIGNED = 32, BAR_FIXED = 64 }; /* FIXED: of plain numbers */
+enum {
+    BAR_SYNC,
+    BAR_ARRIVE,
+    BAR_RED_POPC,
+    BAR_RED_AND,
+    BAR_RED_OR,
+    BAR_CLUSTER,
+    BAR_GROUP,
+    BAR_KIND = 15
+};
+/* Warp.barrier of one that waits at the cluster's, or for the other warps of its warpgroup. */
+enum { CLUSTER_BARRIER = 16, GROUP_BARRIER = 17 };
+/* FIXED: of plain numbers; from bit PENDING on: groups that BAR_GROUP does not wait for. */
+enum { BAR_COUNTED = 16, BAR_ALIGNED = 32, BAR_FIXED = 64, BAR_PENDING = 8 };
 Stop barrier_reach(Machine *m, Warp *w, const Ins *in);
 /* Do all lanes of a warp that has no path to run wait at one barrier? */
 bool barrier_together(const Warp *w);
@@ -864,7 +877,8 @@ void shadow_landed(Machine *m, const Block *b, uint64_t at, unsigned bytes);
 /* fence.proxy.async by the active lanes. And: is there one behind all that threads wrote to bytes
 ** of shared memory which a copy is about to read? Else it is told; false: the launch ends. */
 void shadow_proxy_fence(Machine *m, const Warp *w);
-bool shadow_proxy(Machine *m, Warp *w, const Ins *in, int lane, uint64_t at, uint32_t bytes);
+bool shadow_proxy(Machine *m, Warp *w, const Ins *in, int lane, uint64_t at, uint32_t bytes,
+                  const char *reader);
 void shadow_local_frame(Machine *m, const Warp *w, uint32_t from, uint32_t to);
 void shadow_object(Machine *m, Alloc *a); /* it has just been allocated */
 void shadow_step(Machine *m); /* a warp's next access: an instruction that runs again is another */

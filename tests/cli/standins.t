@@ -41,7 +41,7 @@ else
 fi
 
 if has cusparse.h; then
-  build sparse -lcusparse
+  program sparse -lcusparse
   right sparse 56
   runs "a column that is not there" 6 --quiet -- ./sparse beyond
   like "is told" "cusparseSpMV: the index of entry 1 is 2, and there are 2 columns; in beyond" "$(cat err)"
@@ -53,7 +53,7 @@ fi
 
 if has cusolverDn.h && "$GILUA" -e 'os.exit(package.loadlib("liblapack.so.3", "*") ~= nil or
     package.loadlib("libopenblas.so.0", "*") ~= nil)'; then
-  build solver -lcusolver
+  program solver -lcusolver
   right solver 21
   runs "a matrix that is too small" 6 --quiet -- ./solver beyond
   like "is told as the call's" "cusolverDnZpotrf writes 16 bytes: .*'cudaMalloc 3' .384 bytes.; in main" "$(cat err)"

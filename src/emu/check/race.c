@@ -326,7 +326,7 @@ void race_check(const Access *a, const BlockOrder *b, Cells *cells, uint64_t at,
         if (now->order & ORDER_ATOMIC && deed.same) deed.writes = false;
         check_cell(b, cells, cell, &deed, &worst, &then, &then_writes);
         if (worst > before) worst_now = deed;
-        note(b, cells, cell, &deed);
+        if (!(now->order & ORDER_GROUP)) note(b, cells, cell, &deed);
     }
     if (worst != IN_ORDER) tell(a, &worst_now, &then, then_writes, worst);
 }

@@ -9,6 +9,7 @@
 #include "emu/check/shadow.h"
 #include "emu/check/undefined.h"
 #include "emu/exec/async.h"
+#include "emu/exec/matrix_group.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +29,7 @@ typedef struct ProxyFence { /* a thread's last */
 } ProxyFence;
 
 typedef struct BlockShadow {
-    uint8_t *coming;   /* races: copies under way to each word of shared memory */
+    uint8_t *coming; /* races: copies under way to each word of shared memory */
     int n_coming;
     ProxyFence *proxy; /* by thread; NULL: there was none */
     bool runs;
@@ -42,7 +43,7 @@ typedef struct BlockShadow {
 } BlockShadow;
 
 struct Shadow {
-    uint64_t time; /* of the running instruction */
+    uint64_t time;              /* of the running instruction */
     BlockShadow *here, **block; /* the running one; all */
     int n_blocks, cap_blocks;
     uint64_t begun; /* blocks */
@@ -294,12 +295,13 @@ static bool is_fenced(const BlockShadow *b, const Touch *write, int thread) {
     const ProxyFence *here = b->proxy ? &b->proxy[thread] : NULL;
     if (own == NULL) return false;
     if (own->time > write->time) return true;
-    bool near = write->thread / LANES == thread / LANES ||
-                order_is_over(&b->order, write, thread, true);
+    bool near =
+        write->thread / LANES == thread / LANES || order_is_over(&b->order, write, thread, true);
     return here->time > write->time && (here->epoch > write->epoch || near);
 }
 
-bool shadow_proxy(Machine *m, Warp *w, const Ins *in, int lane, uint64_t at, uint32_t bytes) {
+bool shadow_proxy(Machine *m, Warp *w, const Ins *in, int lane, uint64_t at, uint32_t bytes,
+                  const char *reader) {
     const BlockShadow *b = m->shadow->here;
     Touch write;
     for (uint32_t k = 0; b->shared && k < bytes; k += 4) {
@@ -309,9 +311,9 @@ bool shadow_proxy(Machine *m, Warp *w, const Ins *in, int lane, uint64_t at, uin
             continue;
         if (fault_is_known(m, w, in, EMU_RACE)) return !m->ended;
         fault_access(m, w, in, lane, EMU_RACE,
-                     "an asynchronous copy reads shared memory at offset 0x%llx, which thread %u "
+                     "%s reads shared memory at offset 0x%llx, which thread %u "
                      "wrote (PTX line %d) with no fence.proxy.async between them",
-                     (unsigned long long)(at + k), write.thread, write.ptx_line);
+                     reader, (unsigned long long)(at + k), write.thread, write.ptx_line);
         return !m->ended;
     }
     return true;
@@ -361,9 +363,9 @@ static void find_undefined(const Access *a, uint32_t bytes) {
     }
     if (origin == ORIGIN_NONE) {
         mem_describe(a, where, sizeof where);
-        origin = origin_at(a->m, a->w, a->in, a->lane, kind,
-                           "read of %u byte%s that nobody wrote in %s", a->bytes,
-                           a->bytes == 1 ? "" : "s", where);
+        origin =
+            origin_at(a->m, a->w, a->in, a->lane, kind, "read of %u byte%s that nobody wrote in %s",
+                      a->bytes, a->bytes == 1 ? "" : "s", where);
     }
     a->m->undefined.bytes = bytes;
     a->m->undefined.origin = origin;
@@ -578,6 +580,7 @@ void shadow_access(const Access *a, const Alloc *in, const uint8_t *memory, cons
     if (s->here->shared == NULL) return;
     int thread = a->w->index * LANES + a->lane;
     if (owner && a->m->n_bulk) bulk_look(a, owner, at);
+    if (owner && a->m->has_groups && a->is_write) groups_look(a, owner, at);
     if (owner == a->m->block && is_coming(of, at, a->bytes)) copies_look(a, at);
     if (a->order & ORDER_STRONG) order_strong(a, s, thread, memory, value);
     Cells *cells = in ? in->cells : of->shared;
@@ -625,7 +628,7 @@ bool shadow_fits(const Access *a, const Alloc *in, const uint64_t *at, const uin
     if (written && !are_defined(a, written, at)) return false;
     Cells *cells = in ? in->cells : s->here->shared;
     if (s->here->shared == NULL || cells == NULL) return true;
-    if (in == NULL && (a->m->n_bulk || s->here->n_coming)) return false;
+    if (in == NULL && (a->m->n_bulk || a->m->has_groups || s->here->n_coming)) return false;
     if (s->here->order.doubts[a->w->index]) return false;
     return race_is_none(a, &s->here->order, cells, in ? in->cells_at : 0, at, touch_of(a, s),
                         memory, values);

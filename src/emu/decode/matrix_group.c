@@ -151,11 +151,10 @@ static bool decode_wgmma(Decoder *d) {
         return decode_fail(d, "wgmma is of .target sm_90a");
     if (wait && !immediate(d, &d->in->args[0], 'w', &pending)) return false;
     if (pending > 7) return decode_fail(d, "0 to 7 groups may stay pending");
-    emit_slow(d,
-              wait                    ? group_wait
-              : mod_is(d, 0, "fence") ? group_fence
-                                      : group_commit,
-              0, 0, 0, 0, pending);
+    if (wait)
+        emit(d, OP_BARRIER, (uint16_t)(BAR_GROUP | BAR_ALIGNED | pending << BAR_PENDING), 0, 0, 0,
+             0);
+    else emit_slow(d, mod_is(d, 0, "fence") ? group_fence : group_commit, 0, 0, 0, 0, 0);
     d->cost[d->index] = COST_ALU;
     return true;
 }

@@ -181,7 +181,14 @@ static bool make_arrival(Machine *m, Warp *w, Copies *c, int at) {
     }
     c->n = kept;
     w->code = arrival.code;
-    Access done = {m, w, arrival.in, arrival.lane, PTX_SHARED, arrival.to, 8, true,
+    Access done = {m,
+                   w,
+                   arrival.in,
+                   arrival.lane,
+                   PTX_SHARED,
+                   arrival.to,
+                   8,
+                   true,
                    ORDER_STRONG | ORDER_ATOMIC | ORDER_BLIND | ORDER_RELEASE};
     uint64_t other = ~(uint64_t)0;
     fine = fine && mem_look_at(&done, m->shared + arrival.to, &other) &&
@@ -256,7 +263,7 @@ void copies_look(const Access *a, uint64_t at) {
         for (int k = 0; c && k < c->n; k++) {
             const Copy *copy = &c->at[k];
             if (at >= copy->to + copy->bytes || copy->to >= at + a->bytes) continue;
-            bulk_tell(a, copy->code, copy->in,
+            bulk_tell(a, copy->code, copy->in, "copy",
                       "still brings: its thread waits for it first, and then the others for that");
             return;
         }

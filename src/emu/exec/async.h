@@ -71,7 +71,9 @@ bool bulk_arrive(Machine *m, Block *b, uint64_t at, bool *found);
 void bulk_block_ended(Machine *m);         /* the running block */
 bool bulk_warp_ended(Machine *m, Warp *w); /* its stores are done; false: a fault */
 void bulk_free(Machine *m);
-void bulk_tell(const Access *a, const Code *code, const Ins *copy, const char *what);
+/* Tells of an access to bytes that a "copy" (name) uses: what. */
+void bulk_tell(const Access *a, const Code *code, const Ins *copy, const char *name,
+               const char *what);
 /* Does a thread's access to shared memory of a block meet a copy that is under way? Then it is
 ** told. Only where the launch checks for races. */
 void bulk_look(const Access *a, const Block *b, uint64_t at);

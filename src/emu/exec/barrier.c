@@ -5,6 +5,7 @@
 ** the same instruction for all of them; of the others the same barrier is enough.
 */
 #include "emu/exec/async.h"
+#include "emu/exec/matrix_group.h"
 #include "emu/view.h"
 
 #include <string.h>
@@ -20,7 +21,7 @@ static int kind_of(const Ins *in) {
 /* The result of a reduction, for the lanes of a path. */
 static void deliver(const Warp *w, const Path *p, const Barrier *b) {
     const Ins *in = path_ins(w, p);
-    if (kind_of(in) < BAR_RED_POPC || kind_of(in) == BAR_CLUSTER) return;
+    if (kind_of(in) < BAR_RED_POPC || kind_of(in) >= BAR_CLUSTER) return;
     uint8_t *row = w->s.frame[p->frame].file + in->d;
     U32 *word = (U32 *)(void *)row;
     bool all = b->red_count == b->red_total, yes = kind_of(in) == BAR_RED_AND ? all : b->red_count;
@@ -169,6 +170,7 @@ Stop barrier_arrive(Machine *m, Warp *w) {
     warp_enter(w);
     const Ins *in = &w->code->ins[w->pc];
     if (kind_of(in) == BAR_CLUSTER) return cluster_wait(m, w);
+    if (kind_of(in) == BAR_GROUP) return group_wait(m, w);
     bool counted = in->x & BAR_COUNTED;
     if (!uniform_operands(m, w, &id, &threads)) return STOP_FAULT;
     if (id > 15 || (counted && (threads == 0 || threads % LANES))) {

@@ -110,9 +110,12 @@ static bool begin_load(Machine *m, Bulk *c) {
     return true;
 }
 
+#define BULK_COPY "an asynchronous copy" /* to the check of proxies */
+
 static bool begin_store(Machine *m, Bulk *c) {
     if (!bulk_range(m, c, c->at, c->form->tensor ? 128 : CHUNK)) return false;
-    if (m->shadow && !shadow_proxy(m, c->w, c->in, c->lane, c->at, c->bytes)) return false;
+    if (m->shadow && !shadow_proxy(m, c->w, c->in, c->lane, c->at, c->bytes, BULK_COPY))
+        return false;
     c->group = c->w->bulk_groups[c->lane];
     bulk_new(m, *c);
     return true;
@@ -158,7 +161,7 @@ static bool load_lane(Machine *m, Bulk *c, const BulkForm *f, int lane) {
         bool shared = f->way == BULK_SHARED_SHARED;
         if (shared) c->source = from;
         if (shared && m->shadow && c->bytes % CHUNK == 0 && from + c->bytes <= m->shared_bytes &&
-            !shadow_proxy(m, c->w, c->in, lane, from, c->bytes))
+            !shadow_proxy(m, c->w, c->in, lane, from, c->bytes, BULK_COPY))
             return false;
         fine = gather(m, c, shared ? PTX_SHARED : PTX_GLOBAL, from);
     }
@@ -415,14 +418,15 @@ static bool meets(uint64_t a, uint64_t n, uint64_t b, uint64_t k) {
     return a < b + k && b < a + n;
 }
 
-void bulk_tell(const Access *a, const Code *code, const Ins *copy, const char *what) {
+void bulk_tell(const Access *a, const Code *code, const Ins *copy, const char *name,
+               const char *what) {
     const InsPlace *at = &code->place[copy - code->ins];
     char where[300], line[40] = "";
     if (fault_is_known(a->m, a->w, a->in, EMU_RACE)) return;
     mem_describe(a, where, sizeof where);
     if (at->src_line) snprintf(line, sizeof line, ", source line %d", at->src_line);
-    fault_access(a->m, a->w, a->in, a->lane, EMU_RACE, "%s in %s that the copy of PTX line %d%s %s",
-                 a->is_write ? "write" : "read", where, at->ptx_line, line, what);
+    fault_access(a->m, a->w, a->in, a->lane, EMU_RACE, "%s in %s that the %s of PTX line %d%s %s",
+                 a->is_write ? "write" : "read", where, name, at->ptx_line, line, what);
 }
 
 void bulk_look(const Access *a, const Block *b, uint64_t at) {
@@ -433,10 +437,10 @@ void bulk_look(const Access *a, const Block *b, uint64_t at) {
                                  : c->source != UINT64_MAX && c->issuer == b &&
                                        meets(at, a->bytes, c->source, c->bytes);
         if (writes && !(c->form->reduces && a->order & ORDER_AHEAD))
-            bulk_tell(a, c->code, c->in,
+            bulk_tell(a, c->code, c->in, "copy",
                       "still brings: the phase of its mbarrier is waited for first");
         else if (reads && a->is_write)
-            bulk_tell(a, c->code, c->in,
+            bulk_tell(a, c->code, c->in, "copy",
                       c->is_store ? "still reads: cp.async.bulk.wait_group.read comes first"
                                   : "still reads: the phase of its mbarrier is waited for first");
         else continue;

@@ -2,8 +2,10 @@
 #include "emu/exec/matrix_group.h"
 
 #include "emu/check/undefined.h"
+#include "emu/exec/async.h"
 #include "emu/exec/lanes.h"
 #include "emu/exec/matrix_sum.h"
+#include "emu/view.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,21 +18,33 @@ typedef struct Held {
     bool is_sum; /* else of A */
 } Held;
 
+typedef struct Piece { /* 16 bytes of shared memory that a product reads */
+    uint64_t at;
+    uint32_t group;
+    const Code *code;
+    const Ins *in;
+} Piece;
+
 struct Groups {
     Held *at;
     int n, cap;
     uint32_t committed; /* groups */
+    uint32_t due;       /* groups that a warp waits for, at GROUP_BARRIER */
+    Piece *piece;       /* with checks */
+    int n_pieces, cap_pieces;
 };
 
 void groups_begin(Groups *g) {
     if (g == NULL) return;
     g->n = 0;
     g->committed = 0;
+    g->n_pieces = 0;
 }
 
 void groups_free(Groups *g) {
     if (g == NULL) return;
     free(g->at);
+    free(g->piece);
     free(g);
 }
 
@@ -66,20 +80,91 @@ bool group_fence(Machine *m, Warp *w, const Ins *in) {
     return true;
 }
 
-bool group_commit(Machine *m, Warp *w, const Ins *in) {
-    (void)m, (void)in;
-    groups_of(w)->committed++;
+/* The warps of a warp's warpgroup. */
+#define EACH_WARP(m, w, other)                                                                     \
+    for (Warp *other = (m)->warp + (w)->index / GROUP_WARPS * GROUP_WARPS,                         \
+              *end_ = (m)->warp + (m)->n_warps;                                                    \
+         other < end_ && other->index / GROUP_WARPS == (w)->index / GROUP_WARPS; other++)
+
+/* Have all warps issued the groups that this one waits for? A product is all warps' or none's. */
+static bool all_issued(Machine *m, const Warp *w) {
+    EACH_WARP(m, w, other) {
+        if (other->state == WARP_DONE) continue;
+        if ((other->s.groups ? other->s.groups->committed : 0) < w->s.groups->due) return false;
+    }
     return true;
 }
 
-bool group_wait(Machine *m, Warp *w, const Ins *in) {
-    Groups *g = groups_of(w);
+/* The groups are over: registers are the program's, and shared memory is no longer read. */
+static void finish_groups(Machine *m, const Warp *w) {
+    Groups *own = w->s.groups;
     int kept = 0;
-    (void)m;
-    for (int i = 0; i < g->n; i++)
-        if (g->at[i].group + in->imm >= g->committed) g->at[kept++] = g->at[i];
-    g->n = kept;
+    for (int i = 0; i < own->n; i++)
+        if (own->at[i].group >= own->due) own->at[kept++] = own->at[i];
+    own->n = kept;
+    EACH_WARP(m, w, other) {
+        Groups *g = other->state == WARP_DONE ? NULL : other->s.groups;
+        kept = 0;
+        for (int i = 0; g && i < g->n_pieces; i++)
+            if (g->piece[i].group >= own->due) g->piece[kept++] = g->piece[i];
+        if (g) g->n_pieces = kept;
+    }
+}
+
+void group_look(Machine *m, const Warp *w) {
+    EACH_WARP(m, w, other) {
+        if (other->state != WARP_WAITING || other->barrier != GROUP_BARRIER) continue;
+        if (!all_issued(m, other)) continue;
+        finish_groups(m, other);
+        m->changes++;
+        barrier_leave(other, NULL);
+    }
+}
+
+bool group_commit(Machine *m, Warp *w, const Ins *in) {
+    (void)in;
+    groups_of(w)->committed++;
+    w->moved = true;
+    group_look(m, w);
     return true;
+}
+
+Stop group_wait(Machine *m, Warp *w) {
+    Groups *g = groups_of(w);
+    uint32_t pending = w->code->ins[w->pc].x >> BAR_PENDING;
+    g->due = g->committed > pending ? g->committed - pending : 0;
+    if (all_issued(m, w)) {
+        finish_groups(m, w);
+        barrier_leave(w, NULL);
+        return STOP_NOT;
+    }
+    if (m->view) return view_leave(m, VIEW_UNSUITED), STOP_FAULT;
+    w->state = WARP_WAITING;
+    w->barrier = GROUP_BARRIER;
+    return STOP_WAIT;
+}
+
+void groups_look(const Access *a, const Block *b, uint64_t at) {
+    for (int k = 0; k < a->m->n_warps; k++) {
+        const Groups *g = b->warp[k].state == WARP_DONE ? NULL : b->warp[k].s.groups;
+        for (int i = 0; g && i < g->n_pieces; i++) {
+            const Piece *p = &g->piece[i];
+            if (at >= p->at + 16 || at + a->bytes <= p->at) continue;
+            bulk_tell(a, p->code, p->in, "wgmma.mma_async",
+                      "still reads: wgmma.wait_group comes first");
+            return;
+        }
+    }
+}
+
+/* With checks: the piece is read until the group is over. */
+static bool note_piece(Machine *m, Warp *w, const Ins *in, uint64_t at) {
+    Groups *g = groups_of(w);
+    if (!m->launch->check_races) return true;
+    m->has_groups = true;
+    gi_grow(g->piece, g->n_pieces, g->cap_pieces);
+    g->piece[g->n_pieces++] = (Piece){at, g->committed, w->code, in};
+    return shadow_proxy(m, w, in, 0, at, 16, "wgmma.mma_async");
 }
 
 bool group_read(Machine *m, Warp *w, const Ins *in) {
@@ -168,7 +253,8 @@ static bool read_piece(Machine *m, Warp *w, const Ins *in, const Place *p, uint6
         return true;
     }
     m->undefined.bytes = 0;
-    if (!mem_read((Access){m, w, in, 0, PTX_SHARED, at, 16, false, 0}, to)) return false;
+    if (!mem_read((Access){m, w, in, 0, PTX_SHARED, at, 16, false, ORDER_GROUP}, to)) return false;
+    if (!note_piece(m, w, in, at)) return false;
     if (m->undefined.bytes) *origin = m->undefined.origin;
     return true;
 }

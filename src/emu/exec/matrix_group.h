@@ -51,10 +51,15 @@ void group_form_free(GroupForm *g);
 
 /* --- exec/matrix_group.c --- */
 bool matrix_group(Machine *m, Warp *w, const Ins *in, const MatrixForm *f);
-/* wgmma.fence, commit_group, wait_group (Ins.imm: groups that may stay pending). */
+/* wgmma.fence, commit_group; wait_group, a barrier of kind BAR_GROUP: the warp waits until the
+** other three have issued the groups that it waits for. */
 bool group_fence(Machine *m, Warp *w, const Ins *in);
 bool group_commit(Machine *m, Warp *w, const Ins *in);
-bool group_wait(Machine *m, Warp *w, const Ins *in);
+Stop group_wait(Machine *m, Warp *w);
+void group_look(Machine *m, const Warp *w); /* w ended: do others wait for it? */
+/* Tells of a write to bytes of a block's shared memory that a wgmma under way still reads. Only
+** where the launch checks for races: Machine.has_groups. */
+void groups_look(const Access *a, const Block *b, uint64_t at);
 /* Another instruction is about to read row Ins.a; to write row Ins.d, with Ins.imm a copy of a. */
 bool group_read(Machine *m, Warp *w, const Ins *in);
 bool group_write(Machine *m, Warp *w, const Ins *in);

@@ -83,8 +83,8 @@ void matrix_floats(MatrixType t, const uint32_t *bits, int n, float *x);
 void matrix_exponents(const float *x, int n, int least, int16_t *e);
 uint32_t matrix_bits_of(MatrixType t, float x);
 void matrix_integers(MatrixType t, const uint32_t *bits, int n, int32_t *to);
-/* Adds C to n sums. The nearest f16 of the nearest f32 is the nearest f16 of a sum of two halves: an
-** f32 has more than twice their bits. */
+/* Adds C to n sums. The nearest f16 of the nearest f32 is the nearest f16 of a sum of two halves:
+** an f32 has more than twice their bits. */
 void matrix_add_last(float *sum, const float *c, int n, bool halves);
 /* Sums a task by the loop of this processor. */
 void matrix_sum(const Machine *m, const MatrixTask *t);

@@ -23,6 +23,7 @@
 ** block waits for another.
 */
 #include "emu/exec/async.h"
+#include "emu/exec/matrix_group.h"
 #include "emu/view.h"
 
 #include <limits.h>
@@ -75,6 +76,8 @@ static void describe_path(Machine *m, const Block *b, const Warp *w, int i, gi_b
     gi_buf_addf(out, " warp %d ", w->index);
     if (w->state == WARP_WAITING && w->barrier == CLUSTER_BARRIER)
         gi_buf_addf(out, "wait%s at the cluster's barrier", s);
+    else if (w->state == WARP_WAITING && w->barrier == GROUP_BARRIER)
+        gi_buf_addf(out, "wait%s for wgmma of the other warps of the warpgroup", s);
     else if (w->state == WARP_WAITING) gi_buf_addf(out, "wait%s at barrier %d", s, w->barrier);
     else if (p->wait) gi_buf_addf(out, "wait%s for the others", s);
     else gi_buf_addf(out, "run%s", s);
@@ -180,6 +183,7 @@ static void end_warp(Machine *m, Warp *w) {
     w->s = (WarpStore){0};
     barrier_warp_ended(m);
     if (m->has_clusters) cluster_look(m);
+    group_look(m, w);
 }
 
 /* Its turn is over, and it has more to do: whose is the next? */
