@@ -58,6 +58,17 @@ tap.case("blocks", function()
     "k<<<dim3(m, n), dim3(8, 8)>>>(a); 1 0", "a square that stays")
 end)
 
+tap.case("a block for so many of the launch's threads", function()
+  local tile = "grid.x@128 grid.y@64 block.z==1 block.x=256 block.y=1"
+  tap.is(edited("dim3 b(16, 8); k<<<dim3((n + 15) / 16, m), b>>>(a);", tile),
+    "dim3 b(16, 8); k<<<dim3((((n + 15) / 16) * b.x + 127) / 128, (m * b.y + 63) / 64), "
+    .. "dim3(256)>>>(a); 1 0", "of a dim3")
+  tap.is(edited("int n; k<<<n, 64>>>(a);", "grid.x@128 block.x=256"),
+    "int n; k<<<(n * 64 + 127) / 128, 256>>>(a); 1 0", "of numbers")
+  tap.is(edited("k<<<n, f(n)>>>(a);", "grid.x@128"), "k<<<n, f(n)>>>(a); 0 1",
+    "of a block that is not understood")
+end)
+
 tap.case("a grid that has to be what it is", function()
   local launch = "grid.x==1 block.x==1 block.x=32"
   tap.is(edited("k<<<1, 1>>>(a);", launch), "k<<<1, 32>>>(a); 1 0", "a number")

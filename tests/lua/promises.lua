@@ -533,6 +533,8 @@ tap.case("blocks are rounded up where a launch is for all items", function()
   tap.is(said("k<<<UP(n, 64), 64>>>(a, b, c, n);", HALF, nil,
     "#define UP(a, b) (((a) + (b) - 1) / (b))\n"), "", "by a macro")
   tap.is(said("k<<<8, 64>>>(a, b, c, n);", "grid.x%2 grid.x/2"), "", "where there is no rest")
+  tap.is(said(PART, "grid.x@256"), UNKNOWN, "blocks for so many threads each")
+  tap.is(said("k<<<(n + 63) / 64, 64>>>(a, b, c, n);", "grid.x@256"), "", "for all items")
   tap.is(said(PART, "block.x/2"), "", "nor blocks that are fewer")
   tap.is(said(PART, "", "block_size_x=96"), UNKNOWN, "a block that is no part of the old one")
 end)

@@ -170,6 +170,8 @@ tap.case("launches", function()
   end
   tap.is(told(9, 32, "grid.x/4 grid.x*3"), "9,1,1 32,1,1 7", "one after the other, rounded up")
   tap.is(told({ 9, 5 }, { 32, 4 }, "grid.y<3 block.x=64 block.x%32"), "9,3,1 64,4,1 7", "sides")
+  tap.is(told({ 9, 5 }, { 32, 4 }, "grid.x@100 grid.y@8 block.x=64 block.y=1"), "3,3,1 64,1,1 7",
+    "blocks for so many of the launch's threads each")
   local kept = { grid = 3, block = 4 }
   tap.is(launch.changed(kept, nil), kept, "nothing to change")
   for text, why in pairs {
@@ -180,6 +182,7 @@ tap.case("launches", function()
     ["grid.y*70000"] = "a grid of 70000 blocks along y, and 65535 are the most",
     ["grid.z=65536"] = "a grid of 65536 blocks along z, and 65535 are the most",
     ["grid.x=65536 axes=yx"] = "a grid of 65536 blocks along y, and 65535 are the most",
+    ["block.x@32"] = "no change of a launch",
     ["grid.w/2"] = "no change of a launch",
   } do
     tap.raises(function() told(9, 32, text) end, why, text)

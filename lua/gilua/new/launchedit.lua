@@ -230,6 +230,9 @@ local OPERATIONS = {
   ["*"] = function(text, n) return ("%s * %d"):format(in_brackets(text), n) end,
   ["/"] = function(text, n) return ("(%s + %d) / %d"):format(text, n - 1, n) end,
   ["="] = function(_, n) return tostring(n) end,
+  ["@"] = function(text, n, length)
+    return ("(%s * %s + %d) / %d"):format(in_brackets(text), in_brackets(length), n - 1, n)
+  end,
   ["<"] = function(text, n)
     local once = in_brackets(text)
     return ("%s < %d ? %s : %d"):format(once, n, once, n)
@@ -271,7 +274,8 @@ end
 local function changed(code, texts, changes, at)
   local shapes = {}
   for _, c in ipairs(changes) do
-    for _, of in ipairs(c.of == "axes" and { "grid", "block" } or { c.of }) do
+    local is_of_both = c.of == "axes" or c.operation == "@"
+    for _, of in ipairs(is_of_both and { "grid", "block" } or { c.of }) do
       shapes[of] = shapes[of] or texts[of] and M.shape(code, texts[of], at)
       if not shapes[of] then return nil end
     end
@@ -285,7 +289,8 @@ local function changed(code, texts, changes, at)
       if shapes[c.of].sides[SIDES[c.side]] ~= tostring(c.by) then return nil end
     else
       local d, shape = SIDES[c.side], shapes[c.of]
-      M.set_side(shape, d, OPERATIONS[c.operation](shape.sides[d], c.by))
+      local length = shapes.block and shapes.block.sides[d]
+      M.set_side(shape, d, OPERATIONS[c.operation](shape.sides[d], c.by, length))
     end
   end
   local new = {}

@@ -228,7 +228,8 @@ local function rounded_sides(words, set, own)
   for _, c in ipairs(launches.read(words)) do
     local d = c.of == "grid" and SIDES[c.side]
     if d and c.operation == "%" then asked_sides[d] = true end
-    if d and c.operation == "/" then list[d] = not asked_sides[d] or nil end
+    local is_rounded = c.operation == "/" or c.operation == "@"
+    if d and is_rounded then list[d] = not asked_sides[d] or nil end
   end
   for d, side in ipairs { "x", "y", "z" } do
     local had = own["block_size_" .. side] or 1

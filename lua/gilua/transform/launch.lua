@@ -3,6 +3,7 @@
 --
 --   grid.x/4     a quarter, rounded up        grid.x*32    32 times
 --   grid.x<264   264 at most                  block.x=128  128
+--   grid.x@64    a block for each 64 threads of the launch as it was, rounded up
 --   block.x%32   stays as it is, and has to be a multiple of 32
 --   block.x<=32  stays as it is, and has to be 32 at most; block.x==32: has to be 32
 --   axes=yx      x and y change places, of the grid and of the block
@@ -35,6 +36,7 @@ local OPERATIONS = {
   ["/"] = function(a, n) return (a + n - 1) // n end,
   ["<"] = function(a, n) return math.min(a, n) end,
   ["="] = function(_, n) return n end,
+  ["@"] = function(a, n, _, length) return (a * length + n - 1) // n end,
   ["%"] = function(a, n, word)
     if a % n == 0 then return a end
     error(("the transformation wants %s to be a multiple of %d, and it is %d"):format(
@@ -77,7 +79,7 @@ function M.read(text)
   local list = {}
   for word in text:gmatch "%S+" do
     local kernel, change = word:match "^([%w_]+):(.*)$"
-    local of, side, operation, by = (change or word):match "^(%l+)%.([xyz])([*/<=%%]=?)(%d+)$"
+    local of, side, operation, by = (change or word):match "^(%l+)%.([xyz])([*/<=%%@]=?)(%d+)$"
     if not of then
       of, operation, by = (change or word):match "^(shared)(%*)(%d+)$"
     end
@@ -86,7 +88,8 @@ function M.read(text)
     if not of then
       of, other, operation, by = (change or word):match "^(before)%.([%w_]+)(%+)(%d+)$"
     end
-    if not WHAT[of] or not OPERATIONS[operation] or tonumber(by) < 1 then
+    if not WHAT[of] or not OPERATIONS[operation] or tonumber(by) < 1
+      or operation == "@" and of ~= "grid" then
       error(("'%s' is no change of a launch: it is written grid.x/4 or block.y=8"):format(word), 0)
     end
     list[#list + 1] = { word = change or word, kernel = kernel, of = of, side = side,
@@ -187,7 +190,7 @@ function M.changed(launch, text)
       for _, side in pairs(now) do side[1], side[2] = side[2], side[1] end
     elseif c.of ~= "before" then
       local side, d = now[c.of], SIDES[c.side]
-      side[d] = OPERATIONS[c.operation](side[d], c.by, c.word)
+      side[d] = OPERATIONS[c.operation](side[d], c.by, c.word, now.block[d])
     end
   end
   require_fit(now.grid, now.block)
@@ -215,6 +218,7 @@ local PHRASES = {
   ["grid/"] = "1/%d as many blocks in %s, rounded up",
   ["grid<"] = "at most %d blocks in %s",
   ["grid="] = "%d blocks in %s",
+  ["grid@"] = "a block for each %d of the launch's threads in %s",
   ["grid%"] = "a multiple of %d blocks in %s",
   ["block*"] = "blocks %d times as long in %s",
   ["block/"] = "blocks 1/%d as long in %s, rounded up",
