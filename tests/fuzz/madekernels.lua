@@ -409,8 +409,16 @@ rule("tile_kernel",
   [[int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
   float s = <start>;
   if (x >= <side> || y >= 16) return;
-  for (int q = 0; q < <depth>; q++) s += a[y * 16 + q] * b[q * 16 + x];
+  for (int q = <low3>; q < <depth2>; q++) <multiplied>
   <stored>]],
+  [[const int x = blockIdx.x * blockDim.x + threadIdx.x, w = <pitch2>;
+  const int y = threadIdx.y + blockDim.y * blockIdx.y;
+  <alias3>
+  if (x < <side> && y < <side> <and>) {
+    float s = <start4>;
+    for (int q = 0; q < <depth2>; q++) <multiplied>
+    <stored> <maybe16>
+  }]],
   [[int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
   if (x < 1 || y < 1 || x >= <side> || y >= 15) return;
   out[y * 16 + x] = <stencil>;]],
@@ -424,6 +432,23 @@ rule("tile_kernel",
   if (x < n) out[y * 16 + x] = s;]])
 rule("pitch", "8", "9", "8 + 1")
 rule("depth", "n", "16", "8", "(n & 31)")
+rule("depth2", "n", "16", "(n & 31)", "n", "y", "x & 7", "n - 2", "7")
+rule("low3", "0", "0", "4", "1", "x & 3")
+rule("start4", "0.0f", "0", "b[x]", "n")
+rule("pitch2", "16", "n", "13", "20")
+rule("alias3", "", "", "float *z = out; z[1024 + y * 32 + x] = b[x];", "if (n == 5) return;",
+  "const float *a2 = out;")
+rule("and", "", "", "", "&& x <= y", "&& n > 2", "&& a[x] > 0.0f")
+rule("multiplied", "s += a[y * 16 + q] * b[q * 16 + x];", "s += a[y * 16 + q] * b[q * 16 + x];",
+  "s += a[q * 16 + y] * b[q * 20 + x + 4];", "s -= b[x * 20 + q] * a[y * 20 + q];",
+  "s += (a[y * 16 + q] - b[x * 16 + q]) * (a[y * 16 + q] - b[x * 16 + q]);",
+  "s += fabsf(a[y * n + q] - b[q * n + x]) * 2.0f;", "s = s + a[y * 16 + q] * b[q * 16 + x];",
+  "s += a[y * 16 + q] * b[q * 16 + x] + 1.0f;", "s += a[y * 16 + q] * out[q * 16 + x];",
+  "s += a[y * 16 + q] * b[q];", "s += a[(y + x) * 16 + q] * b[q * 16 + x];",
+  "s += a[y * 16 + q] * b[(q & 3) * 16 + x] * 0.5f;", "s += a[y * 16 + q] / b[q * 16 + x + 1024];",
+  "{ if (q == 9) break; s += a[y * 16 + q] * b[q * 16 + x]; }")
+rule("maybe16", "", "", "out[512 + y * 16 + x] = b[x];", "if (s > 9.0f) return;",
+  "s = s + 1.0f; out[1024 + y * 32 + x] = s;")
 rule("side", "(n < 16 ? n : 16)", "16", "(n & 15)")
 rule("left", "a[y * 16 + base + i]", "base + i < n ? a[y * 16 + base + i] : 0.0f",
   "a[(base + i) * 16 + y]")

@@ -28,6 +28,7 @@ return {
   { file = "lua/gilua/facts/added.lua", tests = TRANSFORM },
   { file = "lua/gilua/facts/all_come.lua", tests = "tests/lua/transformstage.lua" },
   { file = "lua/gilua/facts/asked.lua", tests = "tests/lua/facts_asked.lua" },
+  { file = "lua/gilua/facts/contraction.lua", tests = "tests/lua/transformtile.lua" },
   { file = "lua/gilua/facts/cuts.lua", tests = "tests/lua/sections.lua" },
   { file = "lua/gilua/facts/idle_barrier.lua", tests = "tests/lua/transformthreads.lua" },
   { file = "lua/gilua/facts/elements.lua", tests = "tests/lua/transformstage.lua "
@@ -40,6 +41,7 @@ return {
   { file = "lua/gilua/facts/lane_.*%.lua", tests = "tests/lua/transformsubwarp.lua" },
   { file = "lua/gilua/facts/merge.*%.lua", tests = "tests/lua/transformgeometry.lua" },
   { file = "lua/gilua/facts/next_kernel.lua", tests = "tests/lua/fuse_kernels.lua" },
+  { file = "lua/gilua/facts/operands.lua", tests = "tests/lua/transformtile.lua" },
   { file = "lua/gilua/facts/order.lua", tests = TRANSFORM },
   { file = "lua/gilua/facts/ranges.lua", tests = TRANSFORM },
   { file = "lua/gilua/facts/row_.*%.lua", tests = "tests/lua/transformsubwarp.lua" },

@@ -1,0 +1,171 @@
+--- operands: the two operands of a contraction (gilua.facts.contraction), and where they lie.
+--
+-- An operand is { index (down or across), text, type, base (the name that is indexed), accesses,
+-- along, wide }. `along` is the name that counts neighbouring elements, or nil. `wide` are numbers:
+-- where these are multiples of as many elements as 16 bytes have, chunks of 16 bytes are aligned as
+-- the base is, and end where the operand's elements do; nil: never.
+--
+-- It is an element of an array that the kernel never writes, by one index, which depends on the
+-- loop's variable and on one of the two indices.
+
+local affine = require "gilua.source.affine"
+local effects = require "gilua.facts.effects"
+local lists = require "gilua.base.lists"
+
+local M = {}
+
+--- Bytes of the types of elements and sums.
+M.BYTES = { float = 4, int = 4, unsigned = 4, ["unsigned int"] = 4, double = 8 }
+
+--- Returns which of the two indices a tree depends on, { down, across }, by the names that were
+--- declared of them.
+function M.depends(found, tree)
+  local on = {}
+  for name in pairs(effects.of(found.fn, tree).reads) do
+    for which in pairs(found.known[name] or {}) do on[which] = true end
+  end
+  return on
+end
+
+--- Is a tree zero where all elements that it loads are?
+function M.is_zero(kernel, tree)
+  if tree.kind == "index" then return true end
+  if tree.kind == "cast" then return M.is_zero(kernel, tree.a) end
+  if tree.kind == "unary" and (tree.op == "-" or tree.op == "+") then
+    return M.is_zero(kernel, tree.a)
+  elseif tree.kind == "binary" and (tree.op == "+" or tree.op == "-") then
+    return M.is_zero(kernel, tree.a) and M.is_zero(kernel, tree.b)
+  elseif tree.kind == "binary" and tree.op == "*" then
+    local a, b = M.is_zero(kernel, tree.a), M.is_zero(kernel, tree.b)
+    return a and (b or tree.b.kind == "number") or b and tree.a.kind == "number"
+  elseif tree.kind == "call" and (tree.callee.text == "fabsf" or tree.callee.text == "abs") then
+    return effects.is_of_cuda(kernel, tree.callee.text) and M.is_zero(kernel, tree.args[1])
+  end
+  return false
+end
+
+-- The factors of a monomial that are none of these names, as a text; nil of a number alone.
+local function factors(monomial, names)
+  local list = {}
+  for factor in monomial:gmatch "[^*]+" do
+    if not names[factor] then list[#list + 1] = factor end
+  end
+  return #list > 0 and table.concat(list, " * ") or nil
+end
+
+local function mentions(monomial, name) return factors(monomial, { [name] = true }) ~=
+  factors(monomial, {}) end
+
+-- Those texts of products that have no other one as a factor, in order.
+local function fewest(list)
+  table.sort(list)
+  return lists.filter(list, function(text)
+    return lists.none(list, function(other)
+      return other ~= text and (" " .. text .. " "):find(" " .. other .. " ", 1, true)
+    end)
+  end)
+end
+
+-- Which of two names counts neighbouring elements of a form, and the conditions under which each
+-- `count`-th of them is aligned if the array is; nil where none counts so.
+local function neighbours(form, names, count)
+  for _, name in ipairs(names) do
+    local is_alone = form[name] == 1
+    local wide, seen = {}, {}
+    for monomial, n in pairs(form) do
+      if monomial ~= name then
+        is_alone = is_alone and not mentions(monomial, name)
+        local text = factors(monomial, { [names[1]] = true, [names[2]] = true })
+        if text and not text:find "^[%w_. *]+$" or not text and n % count ~= 0 then
+          wide = nil
+        elseif text and n % count ~= 0 and wide and not seen[text] then
+          seen[text] = true
+          wide[#wide + 1] = text
+        end
+      end
+    end
+    if is_alone then return name, wide and fewest(wide) end
+  end
+end
+
+-- Adds the numbers that must be multiples for chunks of `count` to end where an operand's elements
+-- do: the long index's start and bound, or the bounds of an output's guards; nil where one may not.
+local function add_ends(found, one, count)
+  local kernel, loop, ends = found.fn.kernel, found.loop, {}
+  if one.along == loop.variable then
+    ends = { loop.start, loop.bound }
+    if loop.relation ~= "<" then return nil end
+  end
+  for _, guard in ipairs(one.along ~= loop.variable and found.guards[one.index] or {}) do
+    local tree = guard.tree
+    local is_end = tree.kind == "binary" and (tree.op == "<" or tree.op == ">=")
+      and tree.a.kind == "name" and tree.a.text == one.along
+    if not is_end then return nil end
+    ends[#ends + 1] = tree.b
+  end
+  for _, tree in ipairs(ends) do
+    local value, text = affine.integer(tree), kernel:operand(tree)
+    if value and value % count ~= 0 then return nil end
+    if not value and lists.none(one.wide, function(other) return other == text end) then
+      table.insert(one.wide, text)
+    end
+  end
+  return one.wide
+end
+
+-- An operand of an access; nil and why.
+local function operand(found, access)
+  local fn, kernel = found.fn, found.fn.kernel
+  local function no(why) return nil, ("`%s` %s"):format(kernel:plain(access.node), why) end
+  if access.node.kind ~= "index" or not access.root or not access.indices
+    or #access.indices ~= 1 or not access.base or found.known[access.base] then
+    return no "is no element whose place is known"
+  end
+  local type, index = fn:element_type(access), access.indices[1]
+  local reads = effects.of(fn, index).reads
+  if not M.BYTES[type or ""] then return no "is of a type that tiles are not made of" end
+  local form, is_known = affine.form(kernel, index), true
+  for name in pairs(reads) do
+    local is_own = name == found.down.name or name == found.across.name
+    if found.known[name] and not is_own then is_known = false end
+  end
+  if not form or not is_known or #effects.of(fn, index).accesses > 0 then
+    return no "has an index that is not understood"
+  end
+  local which = M.depends(found, index)
+  if (which.down and true) == (which.across and true) or not reads[found.loop.variable] then
+    return no "does not depend on the loop and on one of the two indices"
+  elseif not fn:is_constant(access.root) then
+    return no "is of an array that the kernel may write"
+  end
+  local side = which.down and "down" or "across"
+  local along, wide = neighbours(form, { found[side].name, found.loop.variable },
+    16 // M.BYTES[type])
+  local one = { index = side, text = kernel:plain(access.node), type = type, base = access.base,
+    along = along, wide = along and wide, accesses = {} }
+  one.wide = one.wide and add_ends(found, one, 16 // M.BYTES[type])
+  return one
+end
+
+--- Adds the operands of a contraction's statement, by index; nil and why.
+function M.add(found)
+  local kernel, by_text = found.fn.kernel, {}
+  for _, access in ipairs(effects.of(found.fn, found.statement).accesses) do
+    local text = access.node and kernel:plain(access.node)
+    if not text or access.write then return nil, "it writes memory" end
+    local one = by_text[text]
+    if not one then
+      local why
+      one, why = operand(found, access)
+      if not one then return nil, why end
+      by_text[text] = one
+      if found.operands[one.index] then return nil, "it has more than two operands" end
+      found.operands[one.index] = one
+    end
+    table.insert(one.accesses, access)
+  end
+  if found.operands.down and found.operands.across then return true end
+  return nil, "it has no operand for each of the two indices"
+end
+
+return M

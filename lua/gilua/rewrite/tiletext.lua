@@ -1,0 +1,286 @@
+--- tiletext: the source of a contraction as a two-level tile (gilua.rewrite.tile).
+
+local edit = require "gilua.rewrite.edit"
+
+local M = {}
+
+-- Lines are moved in by \1, a level of the file's. A line's $words are filled in by `o`.
+
+local function filled(line, o)
+  return (line:gsub("%$([%w_]+)", function(word) return tostring(o[word]) end))
+end
+
+local function put(lines, more, o, depth)
+  for _, line in ipairs(more) do
+    lines[#lines + 1] = ("\1"):rep(depth or 0) .. (o and filled(line, o) or line)
+  end
+  return lines
+end
+
+-- A statement of the kernel as lines.
+local function split(kernel, s, instead)
+  local lines, indent = {}, kernel:indent(s.first)
+  local source = kernel:source(s.first, s.last, instead)
+  for line in (source:gsub("\n" .. indent, "\n") .. "\n"):gmatch "(.-)\n" do
+    lines[#lines + 1] = line
+  end
+  return lines
+end
+
+local function joined(guards, more)
+  local list = {}
+  for _, guard in ipairs(guards) do list[#list + 1] = guard.text end
+  for _, text in ipairs(more or {}) do list[#list + 1] = text end
+  return table.concat(list, " && ")
+end
+
+-- ---- names and places ---------------------------------------------------------------------------
+
+-- Which of the block's threads down and across a thread is. Those of a warp are 4 down and 8 across
+-- where there are as many, so that few of its loads from shared memory are of different elements.
+local function lanes_of(o)
+  local wide = math.min(o.wide, 8)
+  if o.wide % wide ~= 0 or o.high % (32 // wide) ~= 0 then wide = o.wide end
+  local warps, high = o.wide // wide, 32 // wide
+  if wide == o.wide then
+    return { down = "threadIdx.x / " .. wide, across = "threadIdx.x % " .. wide }
+  end
+  return { down = ("threadIdx.x / %d * %d + threadIdx.x %% 32 / %d"):format(32 * warps, high, wide),
+    across = ("threadIdx.x / 32 %% %d * %d + threadIdx.x %% %d"):format(warps, wide, wide) }
+end
+
+-- The names of a side, and where its `$at`-th output of a thread lies in the block's tile.
+local function side_of(found, o, which, names)
+  local index, layout = found[which], o[which .. "_layout"]
+  local length = which == "down" and o.rows or o.columns
+  local threads = which == "down" and o.high or o.wide
+  local side = { name = index.name, type = index.d.type, first = names(index.name .. "_first"),
+    own = names(index.name .. "_own"), at = names(which == "down" and "u" or "v"),
+    length = length, side = index.side, block = o[which] }
+  side.tile, side.ahead = names(layout.one.base .. "_tile"), names(layout.one.base .. "_next")
+  local place = lanes_of(o)[which]
+  local count = not layout.is_row and math.min(16 // layout.bytes, length) or 1
+  while length % count ~= 0 do count = count // 2 end
+  side.place = count > 1 and ("(%s) * %d"):format(place, count) or place
+  local step = threads * count
+  if length == count then
+    side.where = side.own .. " + " .. side.at
+  elseif count == 1 then
+    side.where = ("%s + %s * %d"):format(side.own, side.at, step)
+  else
+    side.where = ("%s + %s / %d * %d + %s %% %d"):format(side.own, side.at, count, step, side.at,
+      count)
+  end
+  return side
+end
+
+local function names_of(found, o, names)
+  local i = found.loop.variable
+  local n = { i = i, type = found.loop.type, start = found.fn.kernel:plain(found.loop.start),
+    slab = o.slab, before = o.stages - 1, stages = o.stages, threads = o.threads, sum_type =
+    found.sum.type, sum = found.sum.name, next = names(i .. "_next"), stop = names(i .. "_end"),
+    count = names "slab", step = names "step", part = names "part", inside = names "inside",
+    element = names "element", from = names "stage", is_wide = names "is_wide",
+    add = names "add_products", sums = names(found.sum.name .. "s"),
+    init = found.fn.kernel:plain(found.sum.init), rows = o.rows, columns = o.columns,
+    ahead = (o.stages - 1) * o.slab, waits = o.stages - 2 }
+  n.stop_text = found.fn.kernel:operand(found.loop.bound)
+    .. (found.loop.relation == "<=" and " + 1" or "")
+  n.down, n.across = side_of(found, o, "down", names), side_of(found, o, "across", names)
+  n.u, n.v = n.down.at, n.across.at
+  return n
+end
+
+-- ---- parts --------------------------------------------------------------------------------------
+
+local function declarations(found, o, n)
+  local lines = {}
+  for _, s in ipairs(found.before) do
+    put(lines, s.text and { ("if (!(%s)) return;"):format(s.text) }
+      or split(found.fn.kernel, s))
+  end
+  for _, which in ipairs { "down", "across" } do
+    local side, layout = n[which], o[which .. "_layout"]
+    put(lines, { ("__shared__ __align__(16) %s %s%s;"):format(layout.one.type, side.tile,
+      layout.extents) })
+    if layout.is_turned then
+      put(lines, { ("__align__(16) %s %s[%d];"):format(layout.one.type, side.ahead,
+        layout.major * layout.minor // n.threads) })
+    end
+  end
+  for _, which in ipairs { "down", "across" } do
+    put(lines, { "const $type $first = blockIdx.$side * $block, $own = $place;" }, n[which])
+  end
+  return put(lines, { "const $type $stop = $stop_text;", "$sum_type $sums[$rows][$columns];",
+    "#pragma unroll", "for (int $u = 0; $u < $rows; $u++) {", "\1#pragma unroll",
+    "\1for (int $v = 0; $v < $columns; $v++) $sums[$u][$v] = $init;", "}" }, n)
+end
+
+-- The words of the loops over an operand's slab, whose threads take `count` elements at a time.
+local function words_of(found, layout, side, n, count)
+  local one, minor = layout.one, layout.minor // count
+  local o = setmetatable({ turns = layout.major * minor // n.threads, minor = minor, side =
+    side.name, side_type = side.type, first = side.first, chunk = count, ahead = side.ahead,
+    text = one.text, array = one.base, bytes = count * layout.bytes,
+    vector = layout.vector, guard = joined(found.guards[one.index], { ("%s < %s"):format(n.i,
+    n.stop) }) }, { __index = n })
+  local row, column = "$part / $minor", count > 1 and "$part % $minor * $chunk" or "$part % $minor"
+  o.row, o.column = filled(row, o), filled(column, o)
+  o.of_side, o.of_i = o.row, o.column
+  if not layout.is_long then o.of_side, o.of_i = o.column, o.row end
+  local slab = ("%s[%s %% %d]"):format(side.tile, n.count, n.stages)
+  o.place = ("%s[%s][%s]"):format(slab, o.row, o.column)
+  if layout.is_turned and count == 1 then o.place = ("%s[%s][%s]"):format(slab, o.column, o.row) end
+  o.turned = ("%s[%s + %s][%s]"):format(slab, o.column, n.element, o.row)
+  return o
+end
+
+local EACH = { "for (int $step = 0; $step < $turns; $step++) {",
+  "\1const int $part = $step * $threads + threadIdx.x;",
+  "\1const $side_type $side = $first + $of_side;", "\1const $type $i = $next + $of_i;" }
+
+-- The loop that copies an operand's slab.
+local function copies(o)
+  return put(put({}, EACH, o), { "\1const bool $inside = $guard;",
+    "\1__pipeline_memcpy_async(&$place,",
+    "\1\1$inside ? &$text : $array, $bytes, $inside ? 0 : $bytes);",
+    "}" }, o)
+end
+
+-- The loop that loads it into registers, to be stored as columns.
+local function fetches(o)
+  return put(put({}, EACH, o), { "\1*($vector *)&$ahead[$step * $chunk] =",
+    "\1\1$guard ? *(const $vector *)&$text : $vector{};", "}" }, o)
+end
+
+-- The loops for an operand: by 16 bytes where it is aligned, else by elements.
+local function slab_lines(found, layout, side, n)
+  local single = copies(words_of(found, layout, side, n, 1))
+  if not layout.one.wide then return put({ "#pragma unroll" }, single) end
+  local o = words_of(found, layout, side, n, layout.count)
+  local lines = put({}, { "if ($is_wide) {", "\1#pragma unroll" }, o)
+  put(lines, (layout.is_turned and fetches or copies)(o), nil, 1)
+  put(lines, { "} else {", "\1#pragma unroll 1" })
+  put(lines, single, nil, 1)
+  return put(lines, { "}" })
+end
+
+local function loads(found, o, n)
+  local lines = {}
+  for _, which in ipairs { "down", "across" } do
+    put(lines, slab_lines(found, o[which .. "_layout"], n[which], n))
+  end
+  return lines
+end
+
+-- What came into registers is stored, rows as columns.
+local function stores(found, o, n)
+  local lines = {}
+  for _, which in ipairs { "down", "across" } do
+    local layout = o[which .. "_layout"]
+    if layout.is_turned then
+      put(lines, { "if ($is_wide && $next < $stop) {", "\1#pragma unroll",
+        "\1for (int $step = 0; $step < $turns; $step++) {",
+        "\1\1const int $part = $step * $threads + threadIdx.x;", "\1\1#pragma unroll",
+        "\1\1for (int $element = 0; $element < $chunk; $element++) {",
+        "\1\1\1$turned = $ahead[$step * $chunk + $element];", "\1\1}", "\1}", "}" },
+        words_of(found, layout, n[which], n, layout.count))
+    end
+  end
+  return lines
+end
+
+-- The products of a slab.
+local function products(found, o, n)
+  local kernel, instead = found.fn.kernel, {}
+  for _, which in ipairs { "down", "across" } do
+    local layout, side = o[which .. "_layout"], n[which]
+    local a, b = side.where, n.step
+    if not layout.is_row then a, b = b, a end
+    for _, access in ipairs(layout.one.accesses) do
+      instead[access.node.first] = { ("%s[%s][%s][%s]"):format(side.tile, n.from, a, b),
+        access.node.last }
+    end
+  end
+  instead[found.statement.tree.a.first] = filled("$sums[$u][$v]", n)
+  local lines = put({}, { "const int $from = ($count + 1) % $stages;", "#pragma unroll",
+    "for (int $step = 0; $step < $slab; $step++) {", "\1#pragma unroll",
+    "\1for (int $u = 0; $u < $rows; $u++) {", "\1\1#pragma unroll",
+    "\1\1for (int $v = 0; $v < $columns; $v++) {" },
+    setmetatable({ count = n.count }, { __index = n }))
+  put(lines, split(kernel, found.statement, instead), nil, 3)
+  return put(lines, { "\1\1}", "\1}", "}" })
+end
+
+-- What becomes of each sum.
+local function outputs(found, n)
+  local kernel = found.fn.kernel
+  local lines = put({}, { "#pragma unroll", "for (int $u = 0; $u < $rows; $u++) {",
+    "\1#pragma unroll", "\1for (int $v = 0; $v < $columns; $v++) {" }, n)
+  for _, which in ipairs { "down", "across" } do
+    put(lines, { "const $type $name = $first + $where;" }, n[which], 2)
+  end
+  local guards = table.move(found.guards.across, 1, #found.guards.across,
+    #found.guards.down + 1, table.move(found.guards.down, 1, #found.guards.down, 1, {}))
+  table.move(found.rest, 1, #found.rest, #guards + 1, guards)
+  put(lines, { ("if (%s) {"):format(joined(guards)) }, nil, 2)
+  for _, s in ipairs(found.each) do put(lines, split(kernel, s), nil, 3) end
+  put(lines, { "$sum_type $sum = $sums[$u][$v];" }, n, 3)
+  for _, s in ipairs(found.after) do put(lines, split(kernel, s), nil, 3) end
+  return put(lines, { "\1\1}", "\1}", "}" })
+end
+
+-- The loop over slabs.
+local function slabs(found, o, n)
+  local lines = put({}, { "$type $next = $start;",
+    "for (int $count = 0; $next < $stop + $ahead; $count++, $next += $slab) {",
+    "\1__pipeline_wait_prior($waits);", "\1__syncthreads();", "\1if ($next < $stop) {" }, n)
+  put(lines, loads(found, o, n), nil, 2)
+  put(lines, { "\1}", "\1__pipeline_commit();", "\1if ($count >= $before) {" }, n)
+  put(lines, products(found, o, n), nil, 2)
+  put(lines, { "\1}" })
+  put(lines, stores(found, o, n), nil, 1)
+  return put(lines, { "}" })
+end
+
+-- Under which condition all copies of 16 bytes are aligned, and end where elements do; nil: never.
+local function is_wide(o)
+  local list, seen = {}, {}
+  for _, which in ipairs { "down", "across" } do
+    local layout = o[which .. "_layout"]
+    local conditions = {}
+    for i, text in ipairs(layout.one.wide or {}) do
+      conditions[i] = ("%s %% %d == 0"):format(text, layout.count)
+    end
+    conditions[#conditions + 1] = layout.one.wide and ("(size_t)%s %% 16 == 0"):format(
+      layout.one.base)
+    for _, text in ipairs(conditions) do
+      if not seen[text] then list[#list + 1], seen[text] = text, true end
+    end
+  end
+  return list[1] and table.concat(list, " && ")
+end
+
+--- Returns the text of a kernel's body that computes a contraction by a schedule.
+---@param found table of gilua.facts.contraction
+---@param o table a schedule with layouts
+---@param names fun(wanted: string): string
+---@return string
+function M.of(found, o, names)
+  local fn, n = found.fn, names_of(found, o, names)
+  local lines = declarations(found, o, n)
+  local condition = is_wide(o)
+  if condition then
+    put(lines, { "const auto $add = [&](const bool $is_wide) {" }, n)
+    put(lines, slabs(found, o, n), nil, 1)
+    put(lines, { "};", ("if (%s) {"):format(condition), "\1$add(true);", "} else {",
+      "\1$add(false);", "}" }, n)
+  else
+    put(lines, slabs(found, o, n))
+  end
+  put(lines, outputs(found, n))
+  local indent = fn.kernel:indent(fn.body.body[1].first)
+  return (table.concat(lines, "\n" .. indent):gsub("\1", edit.unit(fn)))
+end
+
+return M

@@ -1,0 +1,142 @@
+-- gilua.rewrite.tile and gilua.facts.contraction: products of matrices as two-level tiles.
+
+package.path = "tests/lua/?.lua;" .. package.path
+local kernel = require "gilua.transform.kernel"
+local launch = require "gilua.transform.launch"
+local rewritten = require "rewritten"
+local tap = require "tap"
+local transform = require "gilua.transform.transform"
+
+-- Sizes that are no multiples of a tile, of a vector, of a slab; and none at all.
+local SIZES = { 0, 1, 7, 12, 33, 47, 60 }
+local SHAPE = { grid = { 4, 4 }, block = { 16, 16 }, launched = true, races = true }
+
+local right, refused = rewritten.judge(SIZES)
+
+local SMALL = "32x32x16_4x4_2"
+
+local FRAME = [[
+  int row = blockIdx.y * blockDim.y + threadIdx.y;
+  int col = blockIdx.x * blockDim.x + threadIdx.x;
+  %s
+  %s sum = %s;
+  for (int i = 0; i < %s; i++) %s
+  %s]]
+
+-- A kernel; its loop is at line 7.
+local function source(o, type)
+  return rewritten.source(FRAME:format(o.guard or "if (row >= n || col >= n) return;",
+    type or "float", o.init or "0", o.bound or "n",
+    o.body or "sum += a[row * n + i] * b[i * n + col];",
+    o.after or "out[row * n + col] = sum;"), type)
+end
+
+local function with(o, extra)
+  local new = {}
+  for key, value in pairs(o) do new[key] = value end
+  for key, value in pairs(extra or {}) do new[key] = value end
+  return new
+end
+
+tap.case("layouts", function()
+  for _, one in ipairs {
+    { "A B", "a[row * n + i] * b[i * n + col]" },
+    { "A B^T", "a[row * n + i] * b[col * n + i]" },
+    { "A^T B", "a[i * n + row] * b[i * n + col]" },
+    { "A^T B^T", "b[col * n + i] * a[i * n + row]" },
+    { "rows that are shifted", "a[row * n + i + 4] * b[i * n + col + 1]" },
+    { "each second element", "a[(row * n + i) / 2] * b[col * n + i]", true },
+    { "distances",
+      "(a[row * n + i] - b[col * n + i]) * (a[row * n + i] - b[col * n + i])" },
+  } do
+    for _, schedule in ipairs { SMALL, "64x32x32_4x4_3", "32x64x32_8x2_2", "64x64x16_4x4_3t" } do
+      local text = source { body = ("sum += %s;"):format(one[2]) }
+      right(one[1] .. " " .. schedule, "tile", text, 7, { schedule }, SHAPE)
+    end
+  end
+end)
+
+tap.case("types", function()
+  for type, short in pairs { double = "f64", int = "i32" } do
+    right(type, "tile", source({}, type), 7, { SMALL }, with(SHAPE, { type = short }))
+  end
+end)
+
+tap.case("what stands around", function()
+  for what, o in pairs {
+    ["a condition around it"] = { guard = "if (row < n && col < n) {",
+      after = "out[row * n + col] = sum; }" },
+    ["outputs of a triangle"] = { guard = "if (row >= n || col >= n || col > row) return;" },
+    ["what is there counts"] = { after = "out[row * n + col] = 2 * sum - out[row * n + col] / 2;" },
+    ["a bias and an activation"] = {
+      after = "float v = sum + a[col];\n  out[row * n + col] = v > 0 ? v : v / 4;" },
+    ["a first value, and less"] = { init = "n", body = "sum -= b[row * n + i] * a[i * n + col];" },
+    ["names of its own"] = { guard = "const int width = n;\n"
+      .. "  const int at = row * width + col;\n  if (row >= n) return;  if (col >= width) return;",
+      after = "out[at] = sum;" },
+    ["another name of an array"] = { guard = "const float *next = a + 3;\n"
+      .. "  if (row >= n || col >= n) return;",
+      body = "sum += next[row * n + i] * b[col * n + i];" },
+    ["bounds that are no numbers"] = {
+      guard = "const float most = sqrtf(n * 7.0f - 50.0f);\n"
+        .. "  if (row >= most || !(col < n)) return;" },
+    ["a condition of the block"] = { guard = "if (n == 12) return;\n"
+      .. "  if (row >= n || col >= n) return;" },
+    ["a sum of its products"] = { after = "sum *= sum; atomicAdd(&out[row * n + col], sum);" },
+  } do
+    local line = o.guard and select(2, o.guard:gsub("\n", "")) + 7 or 7
+    right(what, "tile", source(o), line, { SMALL }, SHAPE)
+  end
+end)
+
+tap.case("launch bounds", function()
+  local text = source {}:gsub("void k", "void __launch_bounds__(THREADS, 4) k")
+  local bound = "#define THREADS 256\n" .. text
+  local new = right("those that there are", "tile", bound, 8, { SMALL }, SHAPE)
+  tap.has(new or "", "void __launch_bounds__(64) k(", "become those of the tile's blocks")
+end)
+
+tap.case("refused", function()
+  for why, o in pairs {
+    ["no `if` says where its outputs end"] = { guard = "if (row >= n) return;" },
+    ["other than zero"] = { body = "sum += a[row * n + i] * b[i * n + col] + 1;" },
+    ["does not depend on the loop"] = { body = "sum += a[row * n + i] * b[i];" },
+    ["it has no operand for each"] = { body = "sum += a[row * n + i] * a[row * n + i];" },
+    ["more than two operands"] = {
+      body = "sum += a[row * n + i] * b[i * n + col] * b[row * n + i];" },
+    ["that the kernel may write"] = { body = "sum += a[row * n + i] * out[i * n + col];" },
+    ["it does more than to add"] = { body = "{ sum += a[row * n + i] * b[i * n + col]; n--; }" },
+    ["line 5 does more"] = { guard = "out[0] = 1; if (row >= n || col >= n) return;" },
+    ["its bounds depend on the output"] = {
+      bound = "row" },
+    ["behind it is not understood"] = { after = "out[row * n + col] = sum; n = 2;" },
+    ["x and y of its threads"] = { after = "out[row * n + col] = sum + threadIdx.x;" },
+    ["line 6 does more"] = { guard = "const int next = row * n;\n"
+      .. "  if (row >= n || col >= n) return; atomicAdd(&out[4000], 1.0f);" },
+    ["is no element whose place is known"] = { guard = "const float *line = a + row * n;\n"
+      .. "  if (row >= n || col >= n) return;", body = "sum += line[i] * b[i * n + col];" },
+    ["first value depends on the output"] = { init = "row" },
+  } do
+    local line = o.guard and select(2, o.guard:gsub("\n", "")) + 7 or 7
+    refused(why, "tile", source(o), line, { SMALL }, why)
+  end
+  refused("no schedule", "tile", source {}, 7, { "32x32x16" }, "it is written tile<LINE>(")
+  refused("no whole warps", "tile", source {}, 7, { "16x16x16_4x4_2" }, "no whole warps")
+  refused("too much memory", "tile", source {}, 7, { "128x128x32_8x8_2" }, "too much memory")
+  refused("uneven", "tile", source {}, 7, { "32x64x16_2x4_2" }, "share a slab evenly")
+end)
+
+tap.case("what is asked of the host", function()
+  local change = transform.find("tile").make(kernel.of_text(source {}), 7, { SMALL })
+  tap.is(change.launch, "grid.x@32 grid.y@32 block.z==1 block.x=64 block.y=1", "the launch")
+  tap.is(change.promise, nil, "each row and column is loaded by the kernel, too")
+  local half = source { guard = "if (row >= n || col >= n || col > row) return;" }
+  tap.has(transform.find("tile").make(kernel.of_text(half), 7, { SMALL }).promise,
+    "leaves none of its rows and columns out", "unknown where an output's condition has both")
+  tap.is(#change.pairs, 2, "the output's array is taken for other memory than the operands'")
+  local new = launch.changed({ grid = { 5, 3 }, block = { 16, 8 } }, change.launch)
+  tap.is(table.concat(new.grid, " ") .. " " .. table.concat(new.block, " "), "3 1 1 64 1 1",
+    "blocks for as many outputs as there were threads")
+end)
+
+tap.done()
