@@ -9,7 +9,8 @@ local transform = require "gilua.transform.transform"
 
 -- Sizes that are no multiples of a tile, of a vector, of a slab; and none at all.
 local SIZES = { 0, 1, 7, 12, 33, 47, 60 }
-local SHAPE = { grid = { 4, 4 }, block = { 16, 16 }, launched = true, races = true }
+-- Blocks beyond the last output too: what they loaded would lie behind the arrays.
+local SHAPE = { grid = { 6, 6 }, block = { 16, 16 }, launched = true, races = true }
 
 local right, refused = rewritten.judge(SIZES)
 
