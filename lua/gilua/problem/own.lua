@@ -4,6 +4,7 @@ local bandit = require "gilua.search.bandit"
 local copied = require "gilua.problem.copied"
 local core = require "gilua.core"
 local genome = require "gilua.search.genome"
+local linked = require "gilua.search.linked"
 local minimise = require "gilua.search.minimise"
 local retouch = require "gilua.search.retouch"
 local roofline = require "gilua.base.roofline"
@@ -80,6 +81,7 @@ end
 ---@return string[] genomes all different, while there are so many
 function M.first(n, draw, rng, run)
   local genomes, seen, tries = transformations(n, rng, run), {}, 0
+  local repair = run and linked.of(run.problem)
   for _, text in ipairs(genomes) do seen[text] = true end
   while #genomes < n do
     tries = tries + 1
@@ -87,6 +89,7 @@ function M.first(n, draw, rng, run)
     local length = tries <= 10 * n and 1 or 1 + rng:int(MOST_GENES - 1)
     for i = 1, length do genes[i] = draw(rng) end
     local text = genome.last_settings(genome.join(genes))
+    if repair then text = repair(text) end
     if not seen[text] or tries > 100 * n then genomes[#genomes + 1] = text end
     seen[text] = true
   end
@@ -120,7 +123,10 @@ local function cleaning(problem, is_marked)
     worths[gene] = worths[gene] or is_read and WORTH or 0
     return worths[gene]
   end
-  return function(text, score, noise) return minimise.knockout(text, score, noise, worth) end
+  local repair = linked.of(problem)
+  return function(text, score, noise)
+    return minimise.knockout(text, score, noise, worth, repair)
+  end
 end
 
 local LIVING = 4   -- one in so many of a population lives on

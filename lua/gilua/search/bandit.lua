@@ -1,6 +1,7 @@
 -- bandit: which kinds of gene pay on this problem so far, and more of those. Each kind is an arm: a
 -- line deleted, copied or replaced, each other type of rule, each parameter, all switches, each
--- kind of transformation, and whatever a script adds. A gene that is new in a child earns its kind
+-- kind of transformation, each schedule of several (gilua.search.schedules), and whatever a script
+-- adds. A gene that is new in a child earns its kind
 -- by how much faster the child is than its first parent; a kind is drawn by what its genes earned
 -- lately, and none is given up (probability matching over a window; Fialho, Da Costa, Schoenauer
 -- and Sebag, "Analyzing Bandit-Based Adaptive Operator Selection Mechanisms", 2010, section 2).
@@ -18,7 +19,9 @@
 local fail = require "gilua.base.fail"
 local fitness = require "gilua.search.fitness"
 local genome = require "gilua.search.genome"
+local linked = require "gilua.search.linked"
 local roofline = require "gilua.base.roofline"
+local schedules = require "gilua.search.schedules"
 local settings = require "gilua.base.settings"
 
 local M = {}
@@ -132,6 +135,7 @@ local function transformation_arms(grammar, add)
   for _, kind in ipairs(grammar:transformations()) do
     add("T:" .. kind.name, place_drawn(kind.places), kind.eases)
   end
+  for _, arm in ipairs(schedules.arms(grammar)) do add(arm.name, arm.draw) end
 end
 
 --- The kinds of gene that a problem has.
@@ -211,6 +215,15 @@ end
 -- What changed one gene at a time tells what it is worth; a crossover's child does not.
 local TELLING = { initial = true, mutation = true, scratch = true }
 
+-- The arms that new genes came from: a schedule's alone, where they are its move.
+local function earners(self, genes)
+  local whole = self.arm_of[genome.join(genes)]
+  if whole then return { whole } end
+  local list = {}
+  for _, gene in ipairs(genes) do list[#list + 1] = self.arm_of[gene] end
+  return list
+end
+
 local function judge(self, run, record)
   self.chances = nil
   local best = record.improved and record.best.measurement or record.baseline
@@ -221,9 +234,8 @@ local function judge(self, run, record)
     local parent = known[individual.parents[1]] or { genome = run.scheme.start, speedup = 1 }
     if TELLING[individual.birth] and not known[individual.id] then
       local reward = now and math.max(0, math.log(now / parent.speedup)) or 0
-      for _, gene in ipairs(new_genes(individual.genome, parent.genome)) do
-        local arm = self.arm_of[gene]
-        if arm then earn(arm, reward, self.options.window) end
+      for _, arm in ipairs(earners(self, new_genes(individual.genome, parent.genome))) do
+        earn(arm, reward, self.options.window)
       end
     end
     if now then known[individual.id] = { genome = individual.genome, speedup = now } end
@@ -255,6 +267,7 @@ local MOST_GENES = 4 -- of an individual of the first population, where single o
 local function first(self, n, rng)
   local genomes, seen, left = {}, {}, table.move(self.arms, 1, #self.arms, 1, {})
   local function take(text)
+    text = text and self.repair(text)
     if text and text ~= "" and not seen[text] and #genomes < n then
       seen[text], genomes[#genomes + 1] = true, text
       return true
@@ -301,6 +314,7 @@ end
 function M.new(problem, genes, options)
   local o = settings.fill("gilua.bandit.new", options, M.defaults, { "arms" })
   local self = { arms = M.arms(problem, genes), arm_of = {}, known = {}, options = o,
+    repair = linked.of(problem),
     chances = nil } -- of the arms; judge, which changes what they are worth, has them made again
   for _, arm in ipairs(o.arms or {}) do
     self.arms[#self.arms + 1] = { name = arm.name, draw = arm.draw, tries = 0, earned = {},

@@ -27,6 +27,12 @@ local function without(genes, index, other)
   return rest
 end
 
+-- What is left of genes, with the settings gone that went with the one left out.
+local function repaired(repair, shorter, genes)
+  local list = genome.split(repair(genome.join(shorter), genome.join(genes)))
+  return #list < #genes and list or shorter
+end
+
 --- One pass from left to right: a gene is left out for good where the score does not get worse by
 --- more than `noise` without it. Never returns a genome that scores worse than the one given by
 --- more than `noise`.
@@ -35,12 +41,15 @@ end
 ---@param noise? number largest difference that means nothing (0: exact, as on device emu)
 ---@param worth? fun(gene: string): number what a gene has to bring to stay, where that is more than
 ---  the noise: a share of the score
+---@param repair? fun(genome: string, parent: string): string sets what has to go with a gene
+---  (gilua.search.linked)
 ---@return string shorter
-function M.knockout(text, score, noise, worth)
+function M.knockout(text, score, noise, worth, repair)
   local genes, best = genome.split(text), score(text)
   local i = 1
   while i <= #genes do
     local shorter = without(genes, i)
+    if repair then shorter = repaired(repair, shorter, genes) end
     local without_it = score(genome.join(shorter))
     local least = math.max(noise or 0, worth and worth(genes[i]) * math.abs(best) or 0)
     if without_it <= best + least then

@@ -14,6 +14,7 @@
 
 local evolve = require "gilua.search.evolve"
 local genome = require "gilua.search.genome"
+local linked = require "gilua.search.linked"
 local settings = require "gilua.base.settings"
 local sweep = require "gilua.search.sweep"
 
@@ -79,6 +80,14 @@ end
 --------------------------------------------------------------------------------------------------
 -- Children
 
+-- A child whose parameters go together as the problem's restrictions ask.
+local function child_with(run, text, birth, ...)
+  local first = ...
+  run.repair = run.repair or linked.of(run.problem)
+  local repaired = run.repair(genome.last_settings(text), first and first.genome)
+  return evolve.child(repaired, birth, ...)
+end
+
 -- The next of the steps from the best (gilua.search.sweep), in the last generations; nil before,
 -- and where none is left.
 local function step_of(o, run, living)
@@ -86,7 +95,7 @@ local function step_of(o, run, living)
   run.steps = run.steps or sweep.new(run.problem, run.scheme.genes or {}, run.rng)
   local best = living[1]
   local text, step = run.steps:next(best.genome)
-  local child = text and evolve.child(genome.last_settings(text), "mutation", best)
+  local child = text and child_with(run, text, "mutation", best)
   if child then
     child.step, child.best, child.best_ticks = step, best.genome, best.measurement.ticks
   end
@@ -104,7 +113,7 @@ end
 
 local function child_of(o, run, living)
   if #living == 0 then
-    return evolve.child(genome.join { run.scheme.start, run.draw(run.rng) }, "scratch")
+    return child_with(run, genome.join { run.scheme.start, run.draw(run.rng) }, "scratch")
   end
   local step = step_of(o, run, living)
   if step then return step end
@@ -113,10 +122,9 @@ local function child_of(o, run, living)
   if rng:unit() < o.cross_rate then
     local mate = o.choose(living, rng)
     local text = mate ~= parent and scheme.cross(parent.genome, mate.genome, rng)
-    if text then return evolve.child(genome.last_settings(text), "crossover", parent, mate) end
+    if text then return child_with(run, text, "crossover", parent, mate) end
   end
-  local text = scheme.mutate(parent.genome, run.draw, rng)
-  return evolve.child(genome.last_settings(text), "mutation", parent)
+  return child_with(run, scheme.mutate(parent.genome, run.draw, rng), "mutation", parent)
 end
 
 -- Makes a child that nobody has tried on this case, where one is found in so many tries.
