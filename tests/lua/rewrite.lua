@@ -399,6 +399,20 @@ __global__ void turned(float *out, int w)
 {
     out[threadIdx.x * w + threadIdx.y] = 1.f;
 }
+__global__ void attends(float *out, const float *q, const float *k, const float *v, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float most = -1e30f, sum = 0.f, all[4] = {};
+    for (int j = 0; j < n; j++) {
+        float s = 0.f;
+        for (int d = 0; d < 4; d++) s += q[i * 4 + d] * k[j * 4 + d];
+        float m = fmaxf(most, s), keep = expf(most - m), w = expf(s - m);
+        sum = sum * keep + w;
+        for (int d = 0; d < 4; d++) all[d] = all[d] * keep + w * v[j * 4 + d];
+        most = m;
+    }
+    for (int d = 0; d < 4; d++) out[i * 4 + d] = all[d] / sum;
+}
 ]]
 
 local function sources()

@@ -292,6 +292,25 @@ function M.returns(fn)
   return nil, ("line %d returns from inside a loop"):format(fn.kernel:line_of(inner.first))
 end
 
+--- Is an index, blockIdx.x * blockDim.x + threadIdx.x, all by which a kernel tells threads along x
+--- apart?
+---@param index table of M.indices
+---@return boolean?
+---@return string? why not
+function M.is_all(fn, index)
+  local uses, why = M.uses(fn), M.needs_grid(fn, "x")
+  if why then return nil, why end
+  if not index.usual or index.side ~= "x" then
+    return nil, ("'%s' is not blockIdx.x * blockDim.x + threadIdx.x"):format(index.name)
+  end
+  for _, name in ipairs { "blockIdx", "threadIdx", "blockDim" } do
+    if #uses[name].x ~= 1 then
+      return nil, ("%s.x is used for more than '%s'"):format(name, index.name)
+    end
+  end
+  return true
+end
+
 --- A name that a function does not use yet, nor any macro.
 ---@param wanted string
 ---@return string

@@ -46,8 +46,7 @@ local function other_name(names, word, before)
   if not before[word] then
     before[word] = true
     local value = M.text(fn, d.init.first, d.init.last, names, before)
-    before[#before + 1] = ("const %s%s %s%s = %s;"):format(
-      d.target_const and d.pointer > 0 and "const " or "", d.type, ("*"):rep(d.pointer), other,
+    before[#before + 1] = ("const %s %s%s = %s;"):format(d.type, ("*"):rep(d.pointer), other,
       value)
   end
   return other

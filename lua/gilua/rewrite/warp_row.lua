@@ -15,20 +15,7 @@ local registers = require "gilua.rewrite.registers"
 local shared_loop = require "gilua.facts.shared_loop"
 local threads = require "gilua.facts.threads"
 
--- Is the index all by which a kernel tells threads along x apart?
-local function is_all(at)
-  local index, uses, why = at.index, threads.uses(at.fn), threads.needs_grid(at.fn, "x")
-  if why then return nil, why end
-  if not index.usual or index.side ~= "x" then
-    return nil, ("'%s' is not blockIdx.x * blockDim.x + threadIdx.x"):format(index.name)
-  end
-  for _, name in ipairs { "blockIdx", "threadIdx", "blockDim" } do
-    if #uses[name].x ~= 1 then
-      return nil, ("%s.x is used for more than '%s'"):format(name, index.name)
-    end
-  end
-  return true
-end
+local function is_all(at) return threads.is_all(at.fn, at.index) end
 
 local function are_free(at)
   local why = threads.bound_together(at.fn)

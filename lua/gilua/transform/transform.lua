@@ -41,7 +41,7 @@ local OWN = [[
   rewrite.axes rewrite.widen rewrite.coarsen rewrite.merge rewrite.merge_threads
   rewrite.grid_stride rewrite.grid_size rewrite.warp_row rewrite.subwarp rewrite.unroll
   rewrite.split_accumulator rewrite.keep rewrite.carry rewrite.hoist rewrite.specialise
-  rewrite.vector rewrite.batch rewrite.search rewrite.stage rewrite.tile
+  rewrite.vector rewrite.batch rewrite.search rewrite.flash rewrite.stage rewrite.tile
   rewrite.shuffle rewrite.transpose rewrite.float rewrite.narrow rewrite.divide
   rewrite.remainder rewrite.split
   rewrite.sections rewrite.fuse_kernels rewrite.warp_atomic rewrite.block_atomic rewrite.tree
@@ -52,12 +52,12 @@ local OWN = [[
 -- What each is made against: too many instructions, too few at a time, too many bytes.
 local EASES = {
   issue = "merge merge_threads unroll vector specialise float narrow divide hoist "
-    .. "keep block_atomic warp_atomic pad tree stage tile shuffle remainder subwarp",
+    .. "keep block_atomic warp_atomic pad tree stage tile shuffle remainder subwarp flash",
   latency = "warp_row grid_size unroll split_accumulator hoist keep vector tree stage "
     .. "tile shuffle carry widen warp_loop batch search barriers private constant split "
-    .. "fuse_kernels sections subwarp",
+    .. "fuse_kernels sections subwarp flash",
   memory = "axes coarsen merge merge_threads warp_row grid_stride vector stage tile keep hoist "
-    .. "float block_atomic warp_atomic transpose fuse_kernels",
+    .. "float block_atomic warp_atomic transpose fuse_kernels flash",
 }
 
 local known, order
