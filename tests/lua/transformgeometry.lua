@@ -170,6 +170,27 @@ for (unsigned int block = blockIdx.x; (long long)block * blockDim.x < n; block +
 end)
 
 tap.case("blocks that do not", function()
+  local SUMS = rewritten.source [[
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) {
+    atomicAdd(&out[2], 2.f * a[i]);
+    if (a[i] > 0.f) atomicAdd(out + 1, 1.f);
+  }]]
+  local sizes = { 1, 31, 33, 100, 4000 }
+  right("sums of a thread", "grid_stride", SUMS, 3, { "3", "sum" }, { sizes = sizes, limit = 1e-2,
+    races = true })
+  right("warps that are not whole", "grid_stride", SUMS, 3, { "3", "sum" },
+    { sizes = sizes, limit = 1e-2, block = { 48 } })
+  local text = rewritten.text("grid_stride", SUMS, 3, { "3", "sum" })
+  tap.has(text, "if (a[i] > 0.f) out_sum_too += 1.f;", "each place has its own")
+  tap.is(select(2, text:gsub("atomicAdd%(&out%[2%]", "")), 2, "added once, by one lane or by each")
+  tap.has(rewritten.found("grid_stride", SUMS), "3(132) 3(132,sum)", "where it is proposed")
+  local _, why = rewritten.text("grid_stride", (SUMS:gsub("atomicAdd%(out %+ 1, 1.f%)",
+    "out[1] = a[i]")), 3, { "3", "sum" })
+  tap.has(why, "something else with 'out'", "another use of the array")
+  _, why = rewritten.text("grid_stride", (SUMS:gsub("&out%[2%]", "&out[i]")
+    :gsub("out %+ 1", "out + i")), 3, { "3", "sum" })
+  tap.has(why, "no element that is the same", "a place of the thread's")
   refused("a bound in memory", "grid_stride", rewritten.source [[
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < a[3]) out[i] = a[i];]], 3, { "2" }, "not made of parameters alone")

@@ -12,6 +12,7 @@
 local added = require "gilua.facts.added"
 local affine = require "gilua.source.affine"
 local uniform = require "gilua.facts.uniform"
+local warp_add = require "gilua.rewrite.warp_add"
 
 local THREAD = "(threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x"
 
@@ -24,21 +25,8 @@ end
 
 local function by_shuffles(fn, call, access, type)
   local kernel = fn.kernel
-  local value, step = kernel:fresh("warp_value"), kernel:fresh("lanes")
-  local place = kernel:plain(call.args[1])
-  return {
-    "{",
-    ("  %s %s = %s;"):format(type, value, kernel:plain(call.args[2])),
-    "  if (__activemask() == 0xffffffffu) {",
-    ("    for (int %s = 16; %s > 0; %s /= 2)"):format(step, step, step),
-    ("      %s += __shfl_xor_sync(0xffffffffu, %s, %s);"):format(value, value, step),
-    ("    if ((%s) %% 32 == 0)"):format(THREAD),
-    ("      atomicAdd(%s, %s);"):format(place, value),
-    "  } else {",
-    ("    atomicAdd(%s, %s);"):format(place, value),
-    "  }",
-    "}",
-  }, ("the lanes of a warp add to %s together"):format(kernel:plain(access.node))
+  return warp_add.lines(kernel, type, kernel:plain(call.args[1]), kernel:plain(call.args[2])),
+    ("the lanes of a warp add to %s together"):format(kernel:plain(access.node))
 end
 
 local function by_match(fn, call, access)
