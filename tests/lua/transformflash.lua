@@ -76,6 +76,15 @@ tap.case("other ways to write it", function()
       sizes = { 2, 5, 33, 34, 500 } })
 end)
 
+tap.case("rows with a last key of their own", function()
+  local text = right("a causal mask", "flash", changed { "j < n", "j <= i" }, 9, { "4", "32", "4" },
+    OPTIONS)
+  tap.has(text, "if (inside) atomicMax(&j_last, i + 1);", "up to the greatest of the block")
+  tap.has(text, "scores[j_nth] = j <= i ? s : -INFINITY;", "each up to its own")
+  right("rows without a key", "flash", changed({ "j < n", "j < n - i" },
+    { "acc[d] / sum", "sum == 0.0f ? 7.0f : acc[d] / sum" }), 9, { "2", "32", "4" }, OPTIONS)
+end)
+
 tap.case("what it is not made of", function()
   local function no(what, why, ...)
     refused(what, "flash", changed(...), 9, { "4", "32", "4" }, why)
@@ -87,7 +96,7 @@ tap.case("what it is not made of", function()
   no("a score that asks for the state", "asks for the state", { "s *= 0.125f", "s *= sum" })
   no("a score of other memory", "reads 'a' in another way", { "s *= 0.125f", "s *= a[j + i]" })
   no("values of each thread", "reads 'b' in another way", { "b[(j + 3) * 8", "b[(j + i) * 8" })
-  no("keys of each thread", "from and to different places", { "j < n", "j < i" })
+  no("keys of each thread", "from and to different places", { "j = 0; j < n", "j = i; j < n" })
   no("a way out", "does not go through", { "s *= 0.125f;", "if (s > 9.f) break;" })
   no("memory is written before", "memory is written",
     { "float largest", "out[i] = 0; float largest" })

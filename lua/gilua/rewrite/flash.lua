@@ -1,7 +1,7 @@
 --- flash: online-softmax tiling through shared memory (FlashAttention with split keys)
 --
 -- where     loops
--- needs     online, threads, effects, all_come, online_rows
+-- needs     online, threads, effects, all_come, sides, online_rows
 -- becomes   a row that was one thread's becomes that of several, which share its keys; keys and
 --           values come through shared memory, and the state is scaled once for several keys
 -- promises  apart
@@ -12,7 +12,8 @@
 -- and their values; each part takes STEP of them at a time: it computes their scores, scales its
 -- state once to the greatest of them, and adds their values. What all keys ask for of a row is kept
 -- in registers. Behind the loop the first part puts the states of all together, and goes on alone.
--- A state that saw no key has -INFINITY as its greatest score and weighs nothing.
+-- A state that saw no key has -INFINITY as its greatest score and weighs nothing. Where each row
+-- has its own last key (`j <= i`, a causal mask), the block loads up to the greatest of them.
 
 local all_come = require "gilua.facts.all_come"
 local edit = require "gilua.rewrite.edit"
@@ -64,10 +65,18 @@ local function plan_of(at)
   if #plan.loops > 0 then return nil, "it is in another loop" end
   local refused = elements_of.refusal(at.loop)
   if refused or at.loop.step ~= 1 then return nil, refused or "it does not count by one" end
-  if not elements_of.is_same(at.loop, plan.uniform) then
-    return nil, "threads go through it from and to different places"
-  end
   return plan
+end
+
+-- Do all threads go through the loop from the same key, to the same ("same") or to a key that each
+-- computes ("own")?
+local function range_of(at)
+  if elements_of.is_same(at.loop, at.plan.uniform) then return "same" end
+  local loop = at.loop
+  local from, to = sides_of.of(at.fn, loop.start, at.plan.uniform),
+    sides_of.of(at.fn, loop.bound, at.plan.uniform)
+  if from and not next(from) and to and (loop.type or "int") == "int" then return "own" end
+  return nil, "threads go through it from and to different places"
 end
 
 local function fits(at)
@@ -147,6 +156,7 @@ return { name = "flash", where = "loops", first = true, before = "merge merge_th
     { "threads", index_of, gives = "index" },
     { "effects", is_free },
     { "all_come", plan_of, gives = "plan" },
+    { "sides", range_of, gives = "range" },
     { "online_rows", function(at) return rows.of(at.loop, at.state, at.plan) end,
       gives = "arrays" },
     { "online_rows", fits },

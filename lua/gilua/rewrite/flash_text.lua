@@ -16,6 +16,11 @@ function M.names(at)
     parts = at[1], some = at[1] * at[3], depth = at.state.depth, rows = "(blockDim.x / " .. at[1]
     .. ")", relation = at.loop.relation, bound = at.kernel:operand(at.loop.bound),
     start = at.kernel:plain(at.loop.start), counter = at.loop.type or "int" }
+  names.till = names.relation .. " " .. names.bound
+  if at.range == "own" then
+    names.last = at.names(at.loop.variable .. "_last")
+    names.till = "< " .. names.last
+  end
   for _, word in ipairs { "part", "row", "key", "place", "turn", "scores", "own", "other" } do
     names[word] = at.names(word)
   end
@@ -84,9 +89,23 @@ end
 
 -- ---- the pieces ---------------------------------------------------------------------------------
 
+-- The key behind the last that a row of the block has, where each has its own.
+local function last_key(at, names, inside)
+  if at.range ~= "own" then return {} end
+  local own = ("atomicMax(&%s, %s%s);"):format(names.last, names.bound,
+    names.relation == "<=" and " + 1" or "")
+  local lines = filled(names, [[
+__shared__ int $last;
+if (threadIdx.x == 0) $last = $start;
+__syncthreads();]])
+  return elements.put(lines, { inside and ("if (%s) "):format(inside) .. own or own,
+    "__syncthreads();" }, "")
+end
+
 local function declared(at, names, inside)
   local lines = filled(names, "const int $part = threadIdx.x / $rows;\n"
     .. "const int $row = threadIdx.x % $rows;")
+  elements.put(lines, last_key(at, names, inside), "")
   for _, el in ipairs(at.arrays.tiled) do
     lines[#lines + 1] = ("__shared__ __align__(16) %s %s[%d * %d];"):format(names.type, el.name,
       names.keys, el.length)
@@ -154,7 +173,7 @@ local function loads_of(at, names, list)
 ~for (int $turn = 0; $turn < $once; $turn++) {
 ~~const int $key = ($place + $turn * blockDim.x) / $n;
 ~~const int $other = ($place + $turn * blockDim.x) % $n$wide;
-~~if ($key < $keys && $from + $key $relation $bound) {]]), "")
+~~if ($key < $keys && $from + $key $till) {]]), "")
   for _, el in ipairs(list) do elements.put(lines, load_of(at, own, el, wide), "") end
   elements.put(lines, filled(own, [[
 ~~}
@@ -255,7 +274,7 @@ function M.lines(at, names, inside)
   names.tile, names.states = at.arrays.value.name, at.arrays.key.name
   local lines = declared(at, names, inside)
   elements.put(lines, filled(names, [[
-for ($counter $from = $start; $from $relation $bound; $from += $keys) {
+for ($counter $from = $start; $from $till; $from += $keys) {
 ~__syncthreads();]]), "")
   elements.put(lines, loads(at, names), "")
   elements.put(lines, { "\1__syncthreads();" }, "")
