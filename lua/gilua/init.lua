@@ -14,7 +14,7 @@ local rooms = {
     .. "host textfile tempfolder events server mcp json csv luadata base64 wire shell cli "
     .. "arithmetic diff roofline" },
   { "search", "evolve pieces genome select minimise control configured pareto repeats "
-    .. "nsga2 gevo islands propose bandit steady elites retouch sweep linked schedules" },
+    .. "nsga2 gevo islands propose bandit steady elites retouch sweep linked" },
   { "source", "csource" },
   { "facts", "" },
   { "rewrite", "" },

@@ -5,7 +5,6 @@ local evolve = require "gilua.search.evolve"
 local fake = require "fake"
 local genome = require "gilua.search.genome"
 local gi = require "gilua"
-local schedules = require "gilua.search.schedules"
 local tap = require "tap"
 
 -- Arms that draw one gene each.
@@ -175,43 +174,6 @@ tap.case("kinds of one's own, and what is wrong", function()
   tap.ok(arm_called(b, "mine"), "another arm is added")
   tap.raises(function() bandit.new(problem, {}, { windov = 3 }) end, "window",
     "an unknown option is refused with the nearest")
-end)
-
-tap.case("a schedule is a move of several genes that can be made together", function()
-  local text = "__global__ void k(const float *a, float *y, int rows, int cols) {\n"
-    .. "  int row = blockIdx.x * blockDim.x + threadIdx.x;\n  if (row >= rows) return;\n"
-    .. "  float sum = 0.0f;\n"
-    .. "  for (int j = 0; j < cols; j++) sum += a[row * cols + j];\n  y[row] = sum;\n}\n"
-  local transforming = require "gilua.transform.grammar"
-  local grammar = transforming.of(gi.grammar.parse("k.cu",
-    { kernel = "k", text = text }), { kernel = "k" })
-  local of = {}
-  for _, arm in ipairs(schedules.arms(grammar)) do of[arm.name] = arm end
-  tap.is(of["schedule: tile"], nil, "none where a step has no place")
-  local arm, rng, wrong = of["schedule: lanes of a row"], gi.rng(2), 0
-  for _ = 1, 30 do
-    local move = arm.draw(rng)
-    local genes = genome.split(move)
-    local is_one = #genes == 2 and genes[1]:find "^T:warp_row<" and grammar:apply(move, true)
-    if not is_one then wrong = wrong + 1 end
-  end
-  tap.is(wrong, 0, "its first step first, and a second beside it")
-end)
-
-tap.case("a schedule's move earns for the schedule alone", function()
-  local moves = { { name = "schedule: both", draw = function() return "<A> <B>" end },
-    { name = "A", draw = function() return "<A>" end } }
-  local problem = { grammar = { rules = function() return {} end,
-    transformations = function() return {} end }, parameters = {} }
-  local b = bandit.new(problem, {}, { arms = moves })
-  b.init(2, nil, gi.rng(1))
-  local one = { id = 1, genome = "<A> <B>", birth = "initial", parents = {}, acceptable = true,
-    measurement = { status = "ok", ticks = 50, max_error = 0, off = 0, unset = 0 } }
-  b.on_generation({ scheme = { start = "" }, population = { one } },
-    { baseline = { ticks = 100, status = "ok" } })
-  tap.is(#arm_called(b, "schedule: both").earned, 1, "the schedule")
-  tap.ok(arm_called(b, "schedule: both").earned[1] > 0.69, "as much as it brought")
-  tap.is(#arm_called(b, "A").earned, 0, "none of its genes' kinds")
 end)
 
 tap.done()

@@ -1,7 +1,6 @@
 -- bandit: which kinds of gene pay on this problem so far, and more of those. Each kind is an arm: a
 -- line deleted, copied or replaced, each other type of rule, each parameter, all switches, each
--- kind of transformation, each schedule of several (gilua.search.schedules), and whatever a script
--- adds. A gene that is new in a child earns its kind
+-- kind of transformation, and whatever a script adds. A gene that is new in a child earns its kind
 -- by how much faster the child is than its first parent; a kind is drawn by what its genes earned
 -- lately, and none is given up (probability matching over a window; Fialho, Da Costa, Schoenauer
 -- and Sebag, "Analyzing Bandit-Based Adaptive Operator Selection Mechanisms", 2010, section 2).
@@ -21,7 +20,6 @@ local fitness = require "gilua.search.fitness"
 local genome = require "gilua.search.genome"
 local linked = require "gilua.search.linked"
 local roofline = require "gilua.base.roofline"
-local schedules = require "gilua.search.schedules"
 local settings = require "gilua.base.settings"
 
 local M = {}
@@ -135,7 +133,6 @@ local function transformation_arms(grammar, add)
   for _, kind in ipairs(grammar:transformations()) do
     add("T:" .. kind.name, place_drawn(kind.places), kind.eases)
   end
-  for _, arm in ipairs(schedules.arms(grammar)) do add(arm.name, arm.draw) end
 end
 
 --- The kinds of gene that a problem has.
@@ -215,15 +212,6 @@ end
 -- What changed one gene at a time tells what it is worth; a crossover's child does not.
 local TELLING = { initial = true, mutation = true, scratch = true }
 
--- The arms that new genes came from: a schedule's alone, where they are its move.
-local function earners(self, genes)
-  local whole = self.arm_of[genome.join(genes)]
-  if whole then return { whole } end
-  local list = {}
-  for _, gene in ipairs(genes) do list[#list + 1] = self.arm_of[gene] end
-  return list
-end
-
 local function judge(self, run, record)
   self.chances = nil
   local best = record.improved and record.best.measurement or record.baseline
@@ -234,8 +222,9 @@ local function judge(self, run, record)
     local parent = known[individual.parents[1]] or { genome = run.scheme.start, speedup = 1 }
     if TELLING[individual.birth] and not known[individual.id] then
       local reward = now and math.max(0, math.log(now / parent.speedup)) or 0
-      for _, arm in ipairs(earners(self, new_genes(individual.genome, parent.genome))) do
-        earn(arm, reward, self.options.window)
+      for _, gene in ipairs(new_genes(individual.genome, parent.genome)) do
+        local arm = self.arm_of[gene]
+        if arm then earn(arm, reward, self.options.window) end
       end
     end
     if now then known[individual.id] = { genome = individual.genome, speedup = now } end
