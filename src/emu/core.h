@@ -54,7 +54,8 @@ typedef bool (*SlowFn)(Machine *m, Warp *w, const Ins *in);
 typedef struct InsPlace { /* where a decoded instruction comes from */
     int ptx_line, src_line;
     int index;   /* in PtxFunc.code, -1: made by the decoder */
-    float clock; /* modelled clocks from the start of its block */
+    float clock, use; /* as in CostPlace */
+    uint64_t out;
 } InsPlace;
 
 /* What an access means to other threads, for the check of races. */
@@ -71,6 +72,8 @@ enum {
     ORDER_SWAP = 1024,    /* a compare-and-swap */
     ORDER_AHEAD = 2048,   /* a copy that will write there, asynchronously */
     ORDER_GROUP = 4096,   /* a read by wgmma: its warpgroup waits for it, no thread alone */
+    ORDER_ONE_PLACE = 8192, /* for cost alone: ptxas sees that all lanes have one address */
+    ORDER_COUNTS = 16384,   /* … adds a constant, whose result nobody reads */
     ORDER_CACHED = 512    /* a load through a cache that does not see the launch's writes */
 };
 
@@ -267,6 +270,7 @@ struct Code {
     int registers, assembled; /* estimated; by ptxas, 0: not asked, -1: not known */
     int frame; /* bytes of stack by ptxas, and 1; 0: not asked, -1: not known */
     CostBlock *block; /* one per basic block */
+    CostCarries carries;
     int n_blocks;
     int first_block; /* index of block 0 in Machine.cost.count */
     char *refused;   /* why it cannot run, in a sentence; NULL: it can */
@@ -457,8 +461,12 @@ struct Warp {
     int pc;
     int index;
     WarpState state;
-    double clock;    /* modelled clocks at the start of the current block of code */
+    double clock;    /* modelled clocks at the end of the current block of code, but for waits */
+    double late;     /* … later if all that the L1 has not comes from DRAM: waits.h */
+    const Ins *at;   /* the running access to memory */
+    int n_waits;
     int64_t fuel;    /* warp instructions left in this turn */
+    CostWait wait[COST_WAITS];
     int barrier;     /* while waiting */
     bool one_base; /* had the last load of shared memory the base address `base` in all lanes, and
                       is nobody watching? */
@@ -523,6 +531,7 @@ typedef struct Block {
     uint32_t ended;        /* warps */
     uint64_t cluster;      /* its cluster's number, and its rank in it */
     unsigned rank;
+    uint32_t linear;      /* its number in the grid */
     double cluster_clock; /* when the cluster's barrier was complete last */
     Mbarriers mbarriers;  /* mbarrier.c */
 } Block;
@@ -791,6 +800,10 @@ bool stack_overflow(Machine *m, Warp *w, const Ins *in, double bytes, Code *call
 bool warp_alloca(Machine *m, Warp *w, const Ins *in, uint64_t bytes, uint32_t align,
                  uint64_t *base);
 void warp_stackrestore(Warp *w, uint64_t top);
+/* What a block of code does with the loads that are on their way when it begins. */
+static inline const CostCarry *code_carry(const Code *c, const CostBlock *block) {
+    return c->carries.n ? &c->carries.at[(block - c->block) * c->carries.n] : NULL;
+}
 double warp_clock(const Warp *w, const Ins *in); /* modelled clocks at this instruction */
 
 /* Lanes of path i that are not in a path above it: they are where the path is. */

@@ -39,11 +39,17 @@ typedef struct EmuModel {
     /* latency in clocks until a dependent instruction can issue */
     double latency_alu, latency_mul, latency_fp64, latency_special, latency_shared, latency_l1,
         latency_l2, latency_dram, latency_texture, latency_constant, latency_atomic,
-        latency_barrier, latency_tensor;
+        latency_barrier, latency_barrier_warp, latency_tensor;
     /* memory: bytes per clock of the whole GPU, bytes */
-    double l2_bytes_per_clock, dram_bytes_per_clock, l2_bytes, l1_bytes_per_sm, sector_bytes;
-    double launch_ticks, block_ticks; /* fixed cost of a launch; of starting a block on an SM */
-    double memory_parallelism;        /* outstanding loads a warp overlaps */
+    double l2_bytes_per_clock, l2_lines_per_clock;              /* loads */
+    double l2_store_bytes_per_clock, l2_store_lines_per_clock;
+    double atomics_per_clock, clocks_atomic; /* of global memory: all; clocks of one on a line */
+    double latency_cas, latency_cas_wide;    /* of a loop around a compare-and-swap, shared */
+    double clocks_local;                     /* of the L1 for a word of 32 lanes, local memory */
+    double clocks_cas;                       /* … of one after the other on a word */
+    double dram_bytes_per_clock, dram_lines_per_clock, l2_bytes, l1_bytes_per_sm, sector_bytes;
+    double launch_ticks, block_ticks;   /* fixed cost of a launch; of a block on an SM */
+    double block_start;                 /* clocks from one block's start on an SM to the next */
     /* energy: whatever runs; of a warp instruction; of 128 bytes of L1 or shared memory; a byte */
     double power_idle_w, energy_instruction_pj, energy_wavefront_pj, energy_l2_pj_byte,
         energy_dram_pj_byte;

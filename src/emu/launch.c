@@ -131,7 +131,7 @@ static int with_bound(const PtxFunc *f, int registers) {
 
 /* Registers a thread gets: the estimate, or less where launch bounds or the block's size leave
 ** less; what does not fit is spilled to local memory. Returns the resident blocks of an SM. */
-static int give_registers(Machine *m, int *spilled) {
+static int give_registers(Machine *m, bool *spills) {
     const EmuModel *g = m->model;
     const PtxFunc *f = m->entry->func;
     int need = m->entry->registers, have = with_bound(f, need);
@@ -144,7 +144,7 @@ static int give_registers(Machine *m, int *spilled) {
     if (f->maxnreg && have > f->maxnreg) have = f->maxnreg;
     if (fit < 16) fit = 16;
     if (have > fit) have = fit;
-    *spilled = need > have ? need - have : 0;
+    *spills = need > have;
     m->result->registers = have;
     return cost_resident(g, m->threads, have, m->shared_bytes);
 }
@@ -329,11 +329,12 @@ static bool begin_cooperation(Machine *m) {
 }
 
 void launch_grid(Machine *m) {
-    int spilled;
+    const unsigned *g = m->launch->grid;
+    bool spills;
     if (!check_geometry(m) || !check_clusters(m) || !check_bounds(m) || !check_memory(m) ||
         !check_registers(m))
         return;
-    int resident = give_registers(m, &spilled);
+    int resident = give_registers(m, &spills);
     if (resident < 1) {
         refuse(m, EMU_CAUSE_RESOURCES,
                "a block of %d threads, %d registers a thread and %u bytes of shared memory does "
@@ -356,8 +357,9 @@ void launch_grid(Machine *m) {
         m->shadow = shadow_new(m);
         m->follows = m->shadow && m->launch->count_uninitialised && !m->launch->exact;
         note_textures(m->emu);
-        cost_begin(m, resident, spilled);
+        cost_begin(m, resident, (uint64_t)g[0] * g[1] * g[2]);
         turns_run(m);
+        if (spills) cost_spill(m, resident);
         cost_finish(m, resident);
     }
     threads_free(m);

@@ -51,8 +51,9 @@ static bool is_whole(double x) {
 
 static bool clocks_are_whole(const Machine *m) {
     const EmuModel *g = m->model;
-    if (!is_whole(m->cost.miss_l2) || !is_whole(m->cost.miss_dram) ||
-        !is_whole(g->latency_barrier) || g->rate_constant <= 0 || !is_whole(1 / g->rate_constant) ||
+    if (!is_whole(m->cost.beyond_near) || !is_whole(m->cost.beyond_far) ||
+        !is_whole(g->latency_barrier) || !is_whole(g->latency_barrier_warp) ||
+        !is_whole(g->block_ticks) || g->rate_constant <= 0 || !is_whole(1 / g->rate_constant) ||
         1 / (1 / g->rate_constant) != g->rate_constant)
         return false;
     for (int i = 0; i < m->mod->n_code; i++)

@@ -1,6 +1,8 @@
 /* view.c - see view.h. */
 #include "emu/view.h"
 
+#include "emu/cost/lines.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -212,42 +214,15 @@ void view_read(Machine *m, const Alloc *a, uint64_t offset, unsigned bytes) {
         note_read(m, a, part_of(m, a), s / 64, (uint64_t)1 << s % 64);
 }
 
-uint32_t view_touch(Machine *m, const Alloc *a, uint64_t line, uint32_t sectors, bool is_load) {
+void view_touch(Machine *m, const Alloc *a, uint64_t line, uint32_t sectors, bool is_load) {
     ViewPart *p = part_of(m, a);
     uint64_t first = (line << 2) & (OFFSET_MASK >> 5), word = first / 64;
-    if (word >= p->words) return 0;
+    if (word >= p->words) return;
     uint64_t bits = (uint64_t)sectors << (first & 63), fresh = bits & ~p->touched[word];
     if (is_load && bits) note_read(m, a, p, word, bits);
-    if (fresh == 0) return 0;
+    if (fresh == 0) return;
     p->touched[word] |= fresh;
-    add_trace(m->view, (Trace){TRACE_TOUCH, row_of(m, a), (uint32_t)word, {.bits = fresh}});
-    return (uint32_t)__builtin_popcountll(fresh);
-}
-
-/* --- clocks --- */
-
-void view_waited(Machine *m, const Warp *w) {
-    View *v = m->view;
-    add_trace(v, (Trace){TRACE_WAIT, (uint32_t)w->index, 0, {.bits = 0}});
-    v->ended = v->n_trace;
-}
-
-void view_passed(Machine *m) {
-    View *v = m->view;
-    if (v->ended == v->n_trace) return; /* it touched nothing new */
-    add_trace(v, (Trace){TRACE_PASS, 0, 0, {.bits = 0}});
-    v->ended = v->n_trace;
-}
-
-void view_meet(Machine *m, uint32_t warps, TraceKind what) {
-    View *v = m->view;
-    for (uint32_t left = warps; left; left &= left - 1) {
-        const Warp *w = &m->warp[__builtin_ctz(left)];
-        add_trace(v, (Trace){TRACE_CLOCK, (uint32_t)w->index, 0, {.clock = w->clock}});
-        if (w->clock > 0x1p45) view_leave(m, VIEW_UNSUITED); /* sums might be rounded */
-    }
-    add_trace(v, (Trace){(uint8_t)what, 0, 0, {.bits = 0}});
-    v->ended = v->n_trace;
+    add_trace(m->view, (Trace){row_of(m, a), (uint32_t)word, fresh});
 }
 
 /* --- a batch is over --- */
@@ -289,49 +264,17 @@ static int take_run(const Alloc *a, const ViewPart *p, const ViewPlace *d, int n
     return k ? k : 1;
 }
 
-/* One after the other, as the accesses came: sectors that other blocks touched before came from L2,
-** and a warp that waited for no others waited less. All clocks are multiples of a power of 2 (or
-** the threads would not run: threads.c), so that it does not matter when a difference is taken off
-** a sum. */
+/* Sectors that no block before has touched came from DRAM. */
 static void take_trace(Machine *m, const View *v, View *const *all, int n) {
-    Cost *c = &m->cost;
-    double less[LANES] = {0}, was = 0, is = 0, delta = c->miss_dram - c->miss_l2;
-    uint32_t met = 0, first = 0;
     for (int i = 0; i < v->n_trace; i++) {
         const Trace *t = &v->trace[i];
-        switch ((TraceKind)t->kind) {
-        case TRACE_TOUCH: {
-            uint64_t *touched = &m->emu->alloc[t->row].touched[t->at];
-            uint64_t bits = t->bits & ~*touched;
-            first += (uint32_t)__builtin_popcountll(bits);
-            c->dram_sectors += (uint64_t)__builtin_popcountll(bits);
-            *touched |= bits;
-            for (int k = 0; k < n; k++)
-                if (all[k]->part[t->row].touched) all[k]->part[t->row].touched[t->at] |= bits;
-            break;
-        }
-        case TRACE_WAIT:
-            if (first == 0) less[t->row] += delta;
-            first = 0;
-            break;
-        case TRACE_PASS: first = 0; break;
-        case TRACE_CLOCK:
-            if (t->clock > was) was = t->clock;
-            if (t->clock - less[t->row] > is) is = t->clock - less[t->row];
-            met |= 1u << t->row;
-            break;
-        case TRACE_MEET:
-            for (uint32_t left = met; left; left &= left - 1)
-                less[__builtin_ctz(left)] = was - is;
-            was = is = 0;
-            met = 0;
-            break;
-        case TRACE_END:
-            cost_block_took(m, is);
-            memset(less, 0, sizeof less);
-            was = is = 0;
-            met = 0;
-        }
+        uint64_t *touched = &m->emu->alloc[t->row].touched[t->at];
+        uint64_t fresh = new_to_dram(t->bits, *touched);
+        m->cost.dram_sectors += 2 * (uint64_t)__builtin_popcountll(fresh);
+        m->cost.dram_lines += fresh != 0;
+        *touched |= t->bits;
+        for (int k = 0; k < n; k++)
+            if (all[k]->part[t->row].touched) all[k]->part[t->row].touched[t->at] |= t->bits;
     }
 }
 
@@ -356,11 +299,10 @@ void view_drop(Machine *m, View *v) {
     for (int i = 0; i < v->read.n; i++) v->part[v->read.at[i].row].read[v->read.at[i].at] = 0;
     for (int i = 0; i < v->n_trace; i++) {
         const Trace *t = &v->trace[i];
-        if (t->kind != TRACE_TOUCH) continue;
         const Alloc *a = &m->emu->alloc[t->row];
         v->part[t->row].touched[t->at] = t->at < a->touched_words ? a->touched[t->at] : 0;
     }
-    v->dirty.n = v->read.n = v->n_trace = v->ended = 0;
+    v->dirty.n = v->read.n = v->n_trace = 0;
     v->left = VIEW_HOLDS;
 }
 

@@ -7,8 +7,8 @@
 ** so each of them misses it once. All of this is of one run of blocks, a batch, and ends when the
 ** batch is taken over into memory or thrown away.
 **
-** Which sectors came from DRAM, and so what the warps waited for, depends on the blocks before. The
-** trace holds what is needed to tell later: see view_take.
+** Which sectors came from DRAM depends on the blocks before: the trace holds those that were new to
+** this batch, and view_take counts. What warps wait for does not (waits.h).
 */
 #ifndef GILUA_EMU_VIEW_H
 #define GILUA_EMU_VIEW_H
@@ -33,23 +33,9 @@ typedef struct ViewPlaces {
     int n, cap;
 } ViewPlaces;
 
-typedef enum TraceKind {
-    TRACE_TOUCH, /* sectors `bits` of word `at` of an allocation, the first time */
-    TRACE_WAIT,  /* warp `row` waited for DRAM, if one of the sectors touched since the last one of
-                    WAIT, PASS … came from there */
-    TRACE_PASS,  /* nobody waited */
-    TRACE_CLOCK, /* of warp `row`, which comes to a barrier or to its end */
-    TRACE_MEET,  /* the warps since the last meeting go on together */
-    TRACE_END    /* of the block: of these warps */
-} TraceKind;
-
-typedef struct Trace {
-    uint8_t kind;
+typedef struct Trace { /* sectors `bits` of word `at` of an allocation, touched the first time */
     uint32_t row, at;
-    union {
-        uint64_t bits;
-        double clock;
-    };
+    uint64_t bits;
 } Trace;
 
 enum { VIEWS = 64 }; /* at a time */
@@ -84,7 +70,6 @@ typedef struct View {
     ViewPlaces dirty, read; /* sectors; words */
     Trace *trace;
     int n_trace, cap_trace;
-    int ended; /* in trace: the last access did */
     ViewLeft left;
 } View;
 
@@ -100,11 +85,8 @@ uint8_t *view_bytes(Machine *m, const Alloc *a, uint64_t offset, uint64_t bytes,
 uint8_t *view_lanes(Machine *m, const Alloc *a, const uint64_t at[LANES], uint32_t mask,
                     unsigned bytes, bool is_write);
 void view_read(Machine *m, const Alloc *a, uint64_t offset, unsigned bytes);
-/* Sectors of a line, as touch() of cost.c: how many of them for the first time. */
-uint32_t view_touch(Machine *m, const Alloc *a, uint64_t line, uint32_t sectors, bool is_load);
-void view_waited(Machine *m, const Warp *w);   /* the access that just touched went to DRAM */
-void view_passed(Machine *m);                  /* … and nobody waits */
-void view_meet(Machine *m, uint32_t warps, TraceKind what); /* TRACE_MEET or TRACE_END */
+/* Sectors of a line, as touch() of cost.c. */
+void view_touch(Machine *m, const Alloc *a, uint64_t line, uint32_t sectors, bool is_load);
 
 /* --- between batches, by one thread --- */
 

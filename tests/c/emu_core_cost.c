@@ -81,7 +81,6 @@ static void test_shares(void) {
         {"atom.shared.add.u32 %r5, [%r7], %r5;", "rate_shared", "rate_atomic", 2, 0},
         {"atom.shared.add.u32 %r5, [%r6], %r5;", "rate_shared", "rate_atomic", 2 + 31, 0},
         {"atom.global.add.u32 %r5, [%rd1], %r5;", "rate_atomic", "rate_shared", 1, 0},
-        {"atom.global.add.u32 %r5, [%rd0], %r5;", "rate_atomic", "rate_shared", 1 + 31, 0},
         {"mul.lo.u64 %rd5, %rd5, %rd1;", "rate_mul", "rate_int", 3, 1},
         {"div.u32 %r5, %r5, %r2;", "rate_int", "rate_mul", 10, 5},
         {"div.u64 %rd5, %rd5, %rd2;", "rate_int", "rate_mul", 45, 24},
@@ -126,18 +125,58 @@ static void test_resident(void) {
     is_int(cost_resident(&m, 1024, 255, 0), 0, "none, where one is too large");
 }
 
-/* Of one warp whose lanes read the constant that the register says. */
-static double latency_of_constants(const char *index) {
+/* Of one warp whose lanes read the constants of which the mask leaves the numbers. */
+static double latency_of_constants(int mask) {
     Run r = run_new(1, 32);
     char text[3000];
-    snprintf(text, sizeof text, "%s%s%smul.wide.u32 %%rd4, %s, 4;\n%s%s", PTX_HEAD,
-             ".const .align 4 .b8 table[128];\n", PTX_KERNEL, index,
+    r.model.block_start = 0;
+    snprintf(text, sizeof text,
+             "%s%s%sand.b32 %%r7, %%r2, %d; mul.wide.u32 %%rd4, %%r7, 4;\n%s%s", PTX_HEAD,
+             ".const .align 4 .b8 table[128];\n", PTX_KERNEL, mask,
              "mov.u64 %rd3, table; add.s64 %rd4, %rd4, %rd3;\n"
              "ld.const.u32 %r5, [%rd4]; st.global.u32 [%rd1], %r5;\n",
              PTX_END);
     if (!run_text(&r, text, out, sizeof out) || r.result.status != EMU_OK)
         ok(false, "runs: %s%s", r.err.message, r.result.message);
     return r.result.work.part_latency;
+}
+
+/* Ticks of a launch on a GPU that has this little of one thing. */
+static double on_little(const char *field, double value, const char *body, int blocks,
+                        EmuResult *r) {
+    char text[4000];
+    Run run = run_new((unsigned)blocks, 256);
+    snprintf(text, sizeof text, "%s%s%s%s", PTX_HEAD, PTX_KERNEL, body, PTX_END);
+    if (!emu_model_set(&run.model, field, value)) ok(false, "there is a field %s", field);
+    if (!run_text(&run, text, out, sizeof out) || run.result.status != EMU_OK)
+        ok(false, "runs: %s%s", run.err.message, run.result.message);
+    *r = run.result;
+    return run.result.ticks - run.model.launch_ticks;
+}
+
+/* No launch takes less than its bytes over the bandwidth of the level that they come from. */
+static void test_floors(void) {
+    const char *strided =
+        "and.b32 %r7, %r1, 1023; mul.wide.u32 %rd3, %r7, 256; add.s64 %rd3, %rd0, %rd3;\n"
+        "ld.global.u32 %r5, [%rd3]; st.global.u32 [%rd1], %r5;\n";
+    const char *one = "atom.global.add.u32 %r5, [%rd0], %r2; st.global.u32 [%rd1], %r5;\n";
+    EmuResult r;
+    double lanes = 4 * 256;
+    double took = on_little("dram_bytes_per_clock", 0.01, strided, 4, &r);
+    ok(took >= lanes * 64 / 0.01, "64 bytes from DRAM for each lane apart: %g", took);
+    took = on_little("dram_lines_per_clock", 0.001, strided, 4, &r);
+    ok(took >= lanes / 0.001, "a line of DRAM for each: %g", took);
+    took = on_little("l2_bytes_per_clock", 0.01, strided, 4, &r);
+    ok(took >= lanes * 32 / 0.01, "a sector from L2 for each: %g", took);
+    took = on_little("l2_lines_per_clock", 0.001, strided, 4, &r);
+    ok(took >= lanes / 0.001, "a line of L2 for each: %g", took);
+    took = on_little("l2_store_bytes_per_clock", 0.01, strided, 4, &r);
+    ok(took >= lanes * 4 / 0.01, "its stores: %g", took);
+    took = on_little("atomics_per_clock", 0.001, one, 4, &r);
+    ok(took >= lanes / 0.001, "an operation of L2 for each lane of an atomic: %g", took);
+    took = on_little("clocks_atomic", 1000, one, 4, &r);
+    ok(took >= lanes * 1000, "one after the other on a word: %g", took);
+    ok(r.work.least_memory <= r.ticks, "and no less than what is moved once");
 }
 
 #define STORE  "st.global.u32 [%rd1], %r5;\n"
@@ -228,12 +267,13 @@ int main(void) {
 
     test_shares();
     test_resident();
+    test_floors();
     more("a computation under a condition, though it was made under another",
          cost("setp.lt.u32 %p1, %r2, 7; @%p1 mul.lo.u32 %r5, %r1, %r2; @!%p1 mul.lo.u32 %r6, %r1, "
               "%r2;\n" STORE,
               100, 256, NULL),
          cost("setp.lt.u32 %p1, %r2, 7; @%p1 mul.lo.u32 %r5, %r1, %r2;\n" STORE, 100, 256, NULL));
-    double apart = latency_of_constants("%r2"), together = latency_of_constants("%r3");
+    double apart = latency_of_constants(31), together = latency_of_constants(0);
     ok(fabs(apart - together - 31) < 1e-9, "a clock for each more address of constants: %g",
        apart - together);
 

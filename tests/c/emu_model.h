@@ -21,7 +21,10 @@ static inline EmuModel emu_model_round(void) {
         .latency_texture = 80, .latency_constant = 20, .latency_atomic = 200, .latency_barrier = 20,
         .l2_bytes_per_clock = 2000, .dram_bytes_per_clock = 1000, .l2_bytes = 50e6,
         .l1_bytes_per_sm = 250000, .sector_bytes = 32, .launch_ticks = 1000, .block_ticks = 100,
-        .memory_parallelism = 4};
+        .latency_barrier_warp = 1, .l2_lines_per_clock = 50, .l2_store_bytes_per_clock = 1000,
+        .l2_store_lines_per_clock = 20, .atomics_per_clock = 30, .clocks_atomic = 4,
+        .latency_cas = 90, .latency_cas_wide = 110, .clocks_cas = 60, .clocks_local = 2,
+        .block_start = 150, .dram_lines_per_clock = 12};
 }
 
 #endif

@@ -67,7 +67,7 @@ static void write_config(const char *folder) {
           "model.shared_unit 1024\nmodel.local_per_thread 16384\nmodel.max_grid_x 2147483647\n"
           "model.max_grid_y 65535\nmodel.max_grid_z 65535\nmodel.memory_bytes 1e9\n"
           "model.rate_fp32 4\nmodel.rate_int 4\nmodel.rate_mul 4\nmodel.rate_global 1\n"
-          "model.sector_bytes 32\nmodel.l1_bytes_per_sm 262144\nmodel.memory_parallelism 4\n"
+          "model.sector_bytes 32\nmodel.l1_bytes_per_sm 262144\n"
           "model.dram_bytes_per_clock 2000\nmodel.l2_bytes_per_clock 2000\nrepeats.skip 1\n",
           f);
     fclose(f);

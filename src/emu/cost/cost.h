@@ -14,34 +14,51 @@
 **                     slots = n / B * sum(slots),  t_0 = slots / schedulers_per_sm
 **                     t_k   = n / B * sum(warp instructions on pipe k) / rate_k
 **                     part_issue = |t_0, t_1, ...|_4
-**                 Memory pipes are charged one wavefront per 128-byte line a warp touches; shared
-**                 memory one per conflicting word on its worst bank; atomics one per line and one
-**                 per lane that hits an address another lane hits too. A texture fetch without
+**                 Memory pipes are charged one wavefront per 128-byte line a warp touches, local
+**                 memory clocks_local for each; shared memory one per conflicting word on its worst
+**                 bank. A texture fetch without
 **                 conflicts takes 1 / rate_texture clocks, twice that where both half warps want
 **                 16 bytes a lane; a quad whose texels share tag or data banks takes more (cost.c
 **                 has the rule). A load of constants by a register is charged each distinct
 **                 address; by name it is an operand, and free. What ptxas leaves out is free
 **                 (repeats.h).
-**   part_memory   bytes: 32-byte sectors that miss the L1 share of a block travel from the L2, and
-**                 those nobody touched before in this launch from DRAM:
-**                     part_memory = |l2 bytes / l2_bytes_per_clock,
-**                                    dram bytes / dram_bytes_per_clock|_2
-**                 Stores count like loads. Local memory is laid out as on the GPU, word w of the 32
-**                 lanes side by side, so a spilled array costs a 128-byte line per word.
-**   part_latency  waits. A warp alone, issuing in order, needs for a basic block the time that a
-**                 scoreboard of result latencies gives (worked out once, when the code is loaded).
-**                 A load that misses L1 adds (latency_l2 - latency_l1) / memory_parallelism, one
-**                 that goes to DRAM the same with latency_dram; a barrier makes the warps of a
-**                 block meet at the time of the last plus latency_barrier. The time of a block is
-**                 that of its slowest warp plus block_ticks:
-**                     part_latency = (ceil(n / R) - 1) * mean block + slowest block
+**   part_memory   what the L2 cache, DRAM and atomics take, each the larger of its bytes over a
+**                 bandwidth and its requests over a rate:
+**                     part_memory = |l2 loads + l2 stores, dram, atomics|_2
+**                 32-byte sectors that miss the L1 share of a block travel from the L2; those that
+**                 nobody touched before in this launch from DRAM, by 64 bytes. How many more
+**                 come from
+**                 DRAM, because the L2 lost them, and how many fewer from the L2, because another
+**                 block of the SM read them, a sample of lines tells (reuse.h). Local memory is
+**                 laid out as on the GPU, word w of the 32 lanes side by side. Registers beyond
+**                 those
+**                 that a thread has are local memory, too, loaded and stored as often as the code
+**                 wants them (spill.h). Atomics on global memory are operations of the L2: as many
+**                 as atomics_per_clock, but on one line one after the other, clocks_atomic for a
+**                 sector and three times that for each lane that is not part of a row.
+**   part_latency  waits. A warp alone needs for a basic block the time that a scoreboard of result
+**                 latencies gives (static.c, worked out once, when the code is loaded). A load that
+**                 misses L1 is on its way for latency_l2 or latency_dram, and the warp waits where
+**                 its result is read (waits.h): so loads that do not depend on each other wait
+**                 together. Both times are kept, and the launch's share of sectors that came from
+**                 DRAM says which counts how much. A barrier makes the warps of a block meet at the
+**                 time of the last plus latency_barrier and latency_barrier_warp for each. An
+**                 atomic of shared memory that is a loop (floats, 8 bytes) takes latency_cas for
+**                 each lane
+**                 at its busiest word, and a block as long as its busiest word takes, clocks_cas an
+**                 update. The time of a block is that of its slowest warp plus block_ticks:
+**                     part_latency = |(ceil(n / R) - 1) * mean block + slowest block,
+**                                     n * block_start|_4
 **
 **   ticks = launch_ticks + |part_issue, part_memory, part_latency|_4
 **
 ** A p-norm |x|_p = (sum x_i^p)^(1/p) is close to the largest part and strictly grows with each, so
-** no saving is ever invisible. L1 is a direct-mapped table of 128-byte lines with four sector bits,
-** empty at the start of each block, of (l1_bytes_per_sm - shared memory in use) / R bytes.
-** Not modelled: scheduling by ptxas, instruction caches, DRAM pages, L2 slices, clock changes.
+** no saving is ever invisible, and no launch is below the roofline of any pipe or level (finish.c
+** asserts it). L1 is a direct-mapped table of 128-byte lines with four sector bits, empty at the
+** start of each block, of (l1_bytes_per_sm - shared memory in use) / R bytes, R at most the blocks
+** that an SM gets. Not modelled: scheduling by ptxas, instruction caches, DRAM pages, L2 slices,
+** clock changes. The warps of a block run one after the other between barriers: what one of them
+** reads again is in the L1 even where the others would have driven it out.
 **
 ** What an L1 entry is found by must not depend on where memory happened to be mapped: allocations
 ** are numbered in the order in which a launch first touches them.
@@ -59,6 +76,7 @@
 #ifndef GILUA_EMU_COST_H
 #define GILUA_EMU_COST_H
 
+#include "emu/cost/reuse.h"
 #include "emu/emu.h"
 #include "ptx/ptx.h"
 
@@ -142,6 +160,34 @@ typedef struct CostBlock {
     double pipe[PIPES];
 } CostBlock;
 
+/* Where an instruction stands in its block: clocks from the block's end on, so at most 0. */
+typedef struct CostPlace {
+    float clock;  /* it issues */
+    float use;    /* of a load: its result is waited for; infinite: not in this block, but … */
+    uint64_t out; /* … these carried registers hold it, a bit each */
+} CostPlace;
+
+/* What a block does with what a carried register holds when it begins. */
+typedef struct CostCarry {
+    float use;    /* as above */
+    uint64_t out;
+} CostCarry;
+
+typedef struct CostCarries {
+    CostCarry *at; /* n a block */
+    int n;
+} CostCarries;
+
+/* Loads of a warp on their way. near, far: when they are there if all that the L1 has not comes
+** from L2; from DRAM. */
+typedef struct CostWait {
+    double near, far;
+    float use;
+    uint64_t out;
+} CostWait;
+
+enum { COST_WAITS = 16, COST_ATOMIC_LINES = 256 };
+
 /* One entry of the L1 table: the name of a line << 4 | which of its sectors are there; 0: empty. */
 typedef uint64_t CostLine;
 
@@ -175,14 +221,22 @@ typedef struct CostMemo {
 typedef struct Cost {
     CostCount *count;    /* per basic block of the module */
     double extra[PIPES]; /* what depends on addresses */
-    uint64_t l2_sectors, dram_sectors;
+    uint64_t l2_sectors, dram_sectors;            /* that loads and stores move */
+    uint64_t dram_lines; /* accesses to a line that bring some of it from DRAM */
+    uint64_t l2_lines, store_sectors, store_lines; /* lines of loads; stores alone */
+    Reuse reuse;
+    uint64_t atomic_ops, atomic_line[COST_ATOMIC_LINES]; /* on the L2 cache: all; by hash of line */
+    uint32_t *cas;  /* updates of each word of shared memory that are loops, of the block */
+    uint32_t most_cas; /* … of the word that has most */
+    bool any_cas;
     CostLine *l1;
     uint64_t state;                  /* changes whenever a line leaves the L1 */
     uint32_t l1_lines, epoch, order; /* order: allocations touched so far */
-    double miss_l2, miss_dram;       /* extra clocks of one access */
-    double sum_latency, max_latency; /* over blocks */
+    double beyond_near, beyond_far;  /* clocks of a load from L2, from DRAM */
+    double sum_near, sum_far;        /* clocks of all blocks (waits.h) */
+    double most_near, most_far;      /* … of the slowest */
     uint64_t blocks;
-    int spilled; /* registers a thread */
+    double spill_sectors, spill_dram, spill_clocks; /* by spilled registers; clocks of all warps */
 } Cost;
 
 struct Machine;
@@ -191,26 +245,25 @@ struct Warp;
 /* First contact of a launch with an allocation: its number, and its map of sectors. */
 void cost_meet(struct Machine *m, struct Alloc *a);
 
-/* Fills block[0 … n_blocks-1] and clock[i], the clock at which instruction i of the function
-** issues, less its block's latency. cls: one class per instruction. */
+/* Fills block[0 … n_blocks-1], place[i] of each instruction of the function, and carries, whose
+** table the caller frees. cls: one class per instruction. */
 void cost_blocks(const EmuModel *model, const PtxFunc *f, const PtxCfg *cfg, const uint8_t *cls,
-                 CostBlock *block, float *clock);
+                 CostBlock *block, CostPlace *place, CostCarries *carries);
 
 /* Blocks resident on an SM at a time; 0 when a single one does not fit. */
 int cost_resident(const EmuModel *model, int threads, int registers, size_t shared_bytes);
 
-/* spilled: registers a thread wants and does not get; each costs a store and two loads of local
-** memory a thread. */
-void cost_begin(struct Machine *m, int resident, int spilled);
+void cost_begin(struct Machine *m, int resident, uint64_t blocks);
+/* Adds what the launch did with registers beyond those that the result says (spill.h). */
+void cost_spill(struct Machine *m, int resident);
 void cost_free(Cost *c);
 /* For a machine that runs blocks beside those of `like`. */
 void cost_begin_beside(struct Machine *m, const struct Machine *like);
 /* What blocks that `from` ran have cost, their time apart (cost_block_took), goes over to m. */
 void cost_move(struct Machine *m, struct Machine *from);
 void cost_forget(struct Machine *m); /* … stays nobody's */
-void cost_block_begin(struct Machine *m);
+void cost_block_begin(struct Machine *m, uint64_t index);
 void cost_block_end(struct Machine *m);
-void cost_block_took(struct Machine *m, double slowest); /* its slowest warp */
 void cost_finish(struct Machine *m, int resident);
 
 /* Memory traffic of one warp access. Offsets are in bytes from the start of the allocation. */
@@ -241,6 +294,14 @@ void cost_constant(struct Machine *m, struct Warp *w, const uint64_t at[32], uin
 void cost_shared(struct Machine *m, const uint64_t at[32], uint32_t mask, unsigned bytes);
 /* in: the allocation of all of them, or NULL where they are in shared memory or in several. */
 void cost_atomic(struct Machine *m, struct Warp *w, const uint64_t at[32], uint32_t mask,
-                 bool shared, struct Alloc *in);
+                 bool shared, struct Alloc *in, unsigned how);
+
+/* how: … */
+enum {
+    COST_ATOM_LOOP = 1,      /* in shared memory: a loop around a compare-and-swap */
+    COST_ATOM_WIDE = 2,      /* of 8 bytes */
+    COST_ATOM_ONE_PLACE = 4, /* ptxas has a warp's lanes summed up before */
+    COST_ATOM_COUNTS = 8     /* adds a constant */
+};
 
 #endif

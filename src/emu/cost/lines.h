@@ -3,6 +3,7 @@
 #ifndef GILUA_EMU_LINES_H
 #define GILUA_EMU_LINES_H
 
+#include "emu/cost/waits.h"
 #include "emu/view.h"
 
 #include <string.h>
@@ -13,9 +14,36 @@
 
 enum { CACHED_SECTORS = 15 }; /* of a CostLine */
 
+static inline uint32_t line_hash(uint64_t name) {
+    return (uint32_t)((name * 0x9E3779B97F4A7C15u) >> 32);
+}
+
 static inline uint32_t l1_place(const Cost *c, uint64_t name) {
-    uint32_t hash = (uint32_t)((name * 0x9E3779B97F4A7C15u) >> 32);
-    return (uint32_t)((uint64_t)hash * c->l1_lines >> 32);
+    return (uint32_t)((uint64_t)line_hash(name) * c->l1_lines >> 32);
+}
+
+/* What an access moves: sectors beyond the L1, lines of these, and sectors that come from DRAM. */
+enum { MOVED_LINES = 16, MOVED_DRAM = 32, MOVED_DRAM_LINES = 48 };
+
+/* DRAM gives and takes 64 bytes: sectors that `bits` are the first to touch. */
+static inline uint64_t new_to_dram(uint64_t bits, uint64_t old) {
+    const uint64_t even = 0x5555555555555555u;
+    return ((bits | bits >> 1) & even) & ~(old | old >> 1);
+}
+
+/* Accesses of this warp that follow happen now. */
+static inline void reuse_now(Machine *m, const Warp *w) {
+    m->cost.reuse.block = m->block->linear;
+    m->cost.reuse.clock = (uint32_t)(int64_t)w->clock;
+}
+
+static inline void add_moved(Cost *c, uint64_t moved, bool stores) {
+    uint64_t sectors = moved & 0xffff, lines = moved >> MOVED_LINES & 0xffff;
+    c->l2_sectors += sectors;
+    c->dram_sectors += moved >> MOVED_DRAM & 0xffff;
+    c->dram_lines += moved >> MOVED_DRAM_LINES;
+    if (stores) c->store_sectors += sectors, c->store_lines += lines;
+    else c->l2_lines += lines;
 }
 
 static inline void count_sectors(Machine *m, CostKind kind, uint64_t sectors, uint64_t lines) {
@@ -27,12 +55,8 @@ static inline void count_sectors(Machine *m, CostKind kind, uint64_t sectors, ui
     }
 }
 
-static inline void wait_for_memory(Machine *m, Warp *w, CostKind kind, int from) {
-    bool waits = kind != COST_KIND_STORE && from > 0;
-    if (waits) w->clock += from == 2 ? m->cost.miss_dram : m->cost.miss_l2;
-    if (m->view == NULL) return;
-    if (waits && from == 2) view_waited(m, w);
-    else view_passed(m);
+static inline void wait_for_memory(const Machine *m, Warp *w, CostKind kind, uint64_t moved) {
+    if (moved && (kind == COST_KIND_LOAD || kind == COST_KIND_TEXTURE)) waits_begin(m, w);
 }
 
 /* By a table of the lines met, counted from 1. Which lane meets a new one cannot be foretold: there
@@ -267,7 +291,13 @@ static inline uint64_t count_sectors_of(uint64_t bits) { /* up to four, side by 
 typedef struct LinePlaces {
     CostLine want[LANES];
     U64 place[LANES], word[LANES], shift[LANES];
+    uint32_t hash[LANES];
 } LinePlaces;
+
+static inline uint64_t reuse_name(CostLine line, bool stores) {
+    return (line & ~(uint64_t)CACHED_SECTORS) << 1 | (stores ? REUSE_STORE : 0) |
+           (line & CACHED_SECTORS);
+}
 
 static inline void lines_places(const Cost *c, const Alloc *a, const LineSet *set, LinePlaces *p) {
     const uint64_t mask = OFFSET_MASK >> 7, all = (uint64_t)a->order << (ID_SHIFT - 7);
@@ -275,28 +305,34 @@ static inline void lines_places(const Cost *c, const Alloc *a, const LineSet *se
     for (int i = 0; i < set->n; i++) {
         uint64_t offset = set->line[i] & mask, name = offset | all;
         p->want[i] = name << 4 | set->sectors[i];
-        p->place[i] = (name * 0x9E3779B97F4A7C15u >> 32) * n >> 32;
+        uint64_t hash = name * 0x9E3779B97F4A7C15u >> 32;
+        p->hash[i] = (uint32_t)hash;
+        p->place[i] = hash * n >> 32;
         p->word[i] = offset >> 4;
         p->shift[i] = (offset & 15) * 4;
     }
 }
 
-/* Sectors that travel out of L2 (low half), and of these for the first time (high half). */
-static inline uint64_t lines_store(const Alloc *a, const LineSet *set, const LinePlaces *p) {
-    uint64_t *const touched = a->touched, l2 = 0, dram = 0;
+/* What travels, as MOVED_… says. */
+static inline uint64_t lines_store(Cost *c, const Alloc *a, const LineSet *set,
+                                   const LinePlaces *p) {
+    uint64_t *const touched = a->touched, l2 = 0, dram = 0, far = 0;
     for (int i = 0; i < set->n; i++) {
         uint64_t bits = (uint64_t)set->sectors[i] << p->shift[i], old = touched[p->word[i]];
         touched[p->word[i]] = old | bits;
         l2 += count_sectors_of(bits);
-        dram += count_sectors_of(bits & ~old);
+        dram += count_sectors_of(new_to_dram(bits, old));
+        far += new_to_dram(bits, old) != 0;
+        if (reuse_wants(&c->reuse, p->hash[i])) reuse_add(&c->reuse, reuse_name(p->want[i], true));
     }
-    return l2 | dram << 32;
+    return l2 | (uint64_t)set->n << MOVED_LINES | dram << (MOVED_DRAM + 1) |
+           far << MOVED_DRAM_LINES;
 }
 
 static inline uint64_t lines_load(Cost *c, const Alloc *a, const LineSet *set,
                                   const LinePlaces *p) {
     CostLine *const l1 = c->l1;
-    uint64_t *const touched = a->touched, l2 = 0, dram = 0, left = 0;
+    uint64_t *const touched = a->touched, l2 = 0, dram = 0, left = 0, lines = 0, far = 0;
     for (int i = 0; i < set->n; i++) {
         CostLine want = p->want[i], *e = &l1[p->place[i]], had = *e;
         CostLine kept = (had ^ want) <= CACHED_SECTORS ? had : 0;
@@ -305,10 +341,14 @@ static inline uint64_t lines_load(Cost *c, const Alloc *a, const LineSet *set,
         uint64_t bits = (want & ~kept & CACHED_SECTORS) << p->shift[i], old = touched[p->word[i]];
         touched[p->word[i]] = old | bits;
         l2 += count_sectors_of(bits);
-        dram += count_sectors_of(bits & ~old);
+        lines += bits != 0;
+        dram += count_sectors_of(new_to_dram(bits, old));
+        far += new_to_dram(bits, old) != 0;
+        if (bits && reuse_wants(&c->reuse, p->hash[i]))
+            reuse_add(&c->reuse, reuse_name(want & ~(kept & CACHED_SECTORS), false));
     }
     c->state += left != 0;
-    return l2 | dram << 32;
+    return l2 | lines << MOVED_LINES | dram << (MOVED_DRAM + 1) | far << MOVED_DRAM_LINES;
 }
 
 #if defined(EMU_AVX512)
@@ -379,13 +419,22 @@ static inline uint64_t sectors_of(const LineSet *set) {
 
 #endif
 
+/* Is one of the lines in the sample? */
+static inline bool reuse_wanted(const Cost *c, const LineSet *set, const LinePlaces *p) {
+    bool wanted = false;
+    for (int i = 0; i < set->n; i++) wanted |= reuse_wants(&c->reuse, p->hash[i]);
+    return wanted;
+}
+
 /* Sectors that move, as lines_load and lines_store say. all: of all lines. */
 static inline uint64_t lines_move(Cost *c, const Alloc *a, const LineSet *set, uint64_t all,
                                   bool stores) {
     LinePlaces p;
     lines_places(c, a, set, &p);
     bool many = set->n > 4; /* fewer are looked up one by one as quickly */
-    if (stores) return many && lines_are_known(a, set, &p) ? all : lines_store(a, set, &p);
+    if (stores && many && !reuse_wanted(c, set, &p) && lines_are_known(a, set, &p))
+        return all | (uint64_t)set->n << MOVED_LINES;
+    if (stores) return lines_store(c, a, set, &p);
     return many && lines_are_there(c, set, &p) ? 0 : lines_load(c, a, set, &p);
 }
 
@@ -398,11 +447,11 @@ static inline void lines_charge(Machine *m, Warp *w, Alloc *a, const LineSet *se
     bool stores = kind == COST_KIND_STORE || kind == COST_KIND_ATOMIC;
     uint64_t sectors = sectors_of(set);
     if (a->order == 0) cost_meet(m, a);
+    reuse_now(m, w);
     uint64_t moved = lines_move(c, a, set, sectors, stores);
-    c->l2_sectors += moved & 0xffffffff;
-    c->dram_sectors += moved >> 32;
+    add_moved(c, moved, stores);
     count_sectors(m, kind, sectors, (uint64_t)set->n);
-    wait_for_memory(m, w, kind, (moved != 0) + (moved >> 32 != 0));
+    wait_for_memory(m, w, kind, moved);
 }
 
 #endif

@@ -14,9 +14,12 @@
     F(latency_alu) F(latency_mul) F(latency_fp64)                                                \
     F(latency_special) F(latency_shared) F(latency_l1) F(latency_l2) F(latency_dram)             \
     F(latency_texture) F(latency_constant) F(latency_atomic) F(latency_barrier)             \
-    F(latency_tensor)                                                                            \
-    F(l2_bytes_per_clock) F(dram_bytes_per_clock) F(l2_bytes) F(l1_bytes_per_sm)                 \
-    F(sector_bytes) F(launch_ticks) F(block_ticks) F(memory_parallelism)                        \
+    F(latency_barrier_warp) F(latency_tensor)                                                    \
+    F(l2_bytes_per_clock) F(l2_lines_per_clock) F(l2_store_bytes_per_clock)                      \
+    F(l2_store_lines_per_clock) F(atomics_per_clock) F(clocks_atomic) F(latency_cas)             \
+    F(latency_cas_wide) F(clocks_cas) F(clocks_local) F(block_start)                    \
+    F(dram_bytes_per_clock) F(dram_lines_per_clock) F(l2_bytes) F(l1_bytes_per_sm)                 \
+    F(sector_bytes) F(launch_ticks) F(block_ticks)                                              \
     F(power_idle_w) F(energy_instruction_pj) F(energy_wavefront_pj) F(energy_l2_pj_byte)         \
     F(energy_dram_pj_byte)
 

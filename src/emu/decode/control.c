@@ -179,7 +179,7 @@ static bool do_clock(Machine *m, Warp *w, const Ins *in) {
     uint64_t value = (uint64_t)clock;
     double ghz = m->model->clock_ghz > 0 ? m->model->clock_ghz : 1;
     if (in->imm & 2) /* globaltimer */
-        value = (uint64_t)(m->launch->begun_ns + (m->cost.sum_latency + clock) / ghz);
+        value = (uint64_t)(m->launch->begun_ns + (m->cost.sum_near + clock) / ghz);
     if (in->imm & 4) value >>= 32;
     for (uint32_t left = w->active; left; left &= left - 1) {
         int i = __builtin_ctz(left);

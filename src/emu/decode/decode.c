@@ -104,8 +104,10 @@ Ins *emit(Decoder *d, EmuOp op, uint32_t x, uint32_t dst, uint32_t a, uint32_t b
     int i = code->n_ins++;
     if (op >= OP_LOCAL_ADDRESS && d->is_free) x |= X_FREE;
     code->ins[i] = (Ins){(uint16_t)op, (uint16_t)x, dst, a, b, c, 0};
-    code->place[i] =
-        (InsPlace){d->in ? d->in->line : 0, d->in ? d->in->src_line : 0, d->in ? d->index : -1, 0};
+    code->place[i] = (InsPlace){.index = -1};
+    if (d->in)
+        code->place[i] =
+            (InsPlace){.ptx_line = d->in->line, .src_line = d->in->src_line, .index = d->index};
     return &code->ins[i];
 }
 
@@ -688,13 +690,18 @@ static bool decode_body(Decoder *d) {
 
 static void add_costs(Decoder *d) {
     Code *code = d->code;
-    float *clock = gi_alloc((size_t)(d->func->n_code + 1) * sizeof *clock);
+    CostPlace *place = gi_alloc((size_t)(d->func->n_code + 1) * sizeof *place);
     for (int i = 0; i < d->func->n_code; i++)
         if (d->is_repeat[i]) d->cost[i] = COST_FREE;
-    cost_blocks(&d->emu->model, d->func, d->cfg, d->cost, code->block, clock);
-    for (int i = 0; i < code->n_ins; i++)
-        if (code->place[i].index >= 0) code->place[i].clock = clock[code->place[i].index];
-    free(clock);
+    cost_blocks(&d->emu->model, d->func, d->cfg, d->cost, code->block, place, &code->carries);
+    for (int i = 0; i < code->n_ins; i++) {
+        InsPlace *p = &code->place[i];
+        if (p->index < 0) continue;
+        p->clock = place[p->index].clock;
+        p->use = place[p->index].use;
+        p->out = place[p->index].out;
+    }
+    free(place);
 }
 
 /* ptxas needs some registers beyond what PTX shows alive: addresses, loop state, the stack. */
@@ -760,6 +767,7 @@ bool decode_function(EmuModule *mod, int index, int first_block, uint32_t shared
     free(d.readers.tested);
     free(d.cost);
     free(d.is_repeat);
+    free(d.apart);
     free(d.in_group);
     free(d.n_reads);
     free(d.is_local);
@@ -794,6 +802,7 @@ void code_free(Code *c) {
     free(c->result);
     free(c->result_size);
     free(c->block);
+    free(c->carries.at);
     free(c->clear);
     free(c->unset);
     free(c->arrays);

@@ -51,6 +51,7 @@ typedef struct Decoder {
     bool *is_repeat;      /* per instruction: see repeats.h */
     int *n_reads;         /* per register: operands that read it, guards left out */
     bool *is_local;       /* per register: used in one basic block, where it is written first */
+    bool *apart;          /* per register: see apart.c; NULL until somebody asks */
     bool *is_uniform;     /* per register: a local that was loaded from one constant address */
     bool *is_once;        /* per register: one write, in the first block or as above: comes first */
     bool *shows_bits;     /* per register: something reads it that would show which NaN it is */
@@ -116,6 +117,8 @@ bool emit_plain(Decoder *d, const PtxInstr *plain, uint32_t at[4]);
 /* forms_convert.c: an f16 or a bf16 as f32. */
 void emit_half_to_f32(Decoder *d, PtxType half, uint32_t to, uint32_t from);
 bool decode_fill(Decoder *d); /* fill.c: st.bulk */
+/* apart.c: may lanes differ in the registers of an operand, as ptxas can see? */
+bool decode_is_apart(Decoder *d, const PtxOperand *op);
 struct AtomForm;
 /* atom128.c: cas and exch of 16 bytes. */
 bool decode_atomic_128(Decoder *d, const struct AtomForm *f);

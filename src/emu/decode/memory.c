@@ -508,18 +508,18 @@ static uint64_t lane_value(const Warp *w, uint32_t row, unsigned size, int i) {
     return ((const U32 *)(const void *)row_at(w, row))[i];
 }
 
-void atom_cost(Machine *m, Warp *w, PtxSpace space, const uint64_t *at, uint32_t lanes) {
+void atom_cost(Machine *m, Warp *w, const AtomForm *f, const uint64_t *at, uint32_t lanes) {
     uint32_t shared = 0, global = 0;
     uint64_t place[LANES];
     for (uint32_t left = lanes; left; left &= left - 1) {
         int i = __builtin_ctz(left);
-        bool is = space == PTX_SHARED || at[i] >> ID_SHIFT == ID_SHARED;
+        bool is = f->space == PTX_SHARED || at[i] >> ID_SHIFT == ID_SHARED;
         *(is ? &shared : &global) |= 1u << i;
         const Alloc *a = is ? NULL : alloc_of(m->emu, at[i]);
         place[i] = a ? alloc_place(a, at[i]) : at[i];
     }
-    if (shared) cost_atomic(m, w, place, shared, true, NULL);
-    if (global) cost_atomic(m, w, place, global, false, NULL);
+    if (shared) cost_atomic(m, w, place, shared, true, NULL, atom_how(f));
+    if (global) cost_atomic(m, w, place, global, false, NULL, atom_how(f));
 }
 
 bool atom_by_lanes(Machine *m, Warp *w, const Ins *in) {
@@ -557,7 +557,7 @@ bool atom_by_lanes(Machine *m, Warp *w, const Ins *in) {
         else ((U32 *)(void *)row_at(w, in->d))[i] = (uint32_t)old;
     }
     if (f.is_read) warp_saw(w, in, seen, (PtxSpace)f.space, at[__builtin_ctz(w->active)]);
-    atom_cost(m, w, (PtxSpace)f.space, at, done);
+    atom_cost(m, w, &f, at, done);
     return true;
 }
 
@@ -707,6 +707,11 @@ static bool decode_atomic(Decoder *d) {
                   .order = order_of(in) | ORDER_ATOMIC | ORDER_STRONG};
     if (!f.is_read) f.order |= ORDER_BLIND;
     if (op == ATOM_CAS) f.order |= ORDER_SWAP;
+    if (!f.is_read && in->n_args > returns + 1) {
+        const PtxOperand *to = &in->args[returns], *what = &in->args[returns + 1];
+        if (op == ATOM_ADD && what->kind == PTX_OP_IMM) f.order |= ORDER_COUNTS;
+        if (!decode_is_apart(d, to)) f.order |= ORDER_ONE_PLACE;
+    }
     d->cost[d->index] = space == PTX_SHARED ? COST_ATOMIC_SHARED : COST_ATOMIC;
     if (n > 1) return vector_atomic(d, f, n, returns);
     if (type == PTX_B128) return decode_atomic_128(d, &f);

@@ -9,8 +9,10 @@
 #include "emu/decode/decode.h"
 #include "emu/check/undefined.h"
 #include "emu/exec/async.h"
+#include "emu/cost/waits.h"
 #include "emu/view.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +20,7 @@ typedef struct Copy {
     uint8_t lane, bytes; /* bytes 0: an arrival on the mbarrier at `to` */
     const Ins *in;
     Code *code;
-    double clock;
+    double clock, far; /* when it is there: waits.h */
     uint32_t group; /* of the lane's */
     uint64_t to;    /* in shared memory */
     uint8_t data[16];
@@ -65,6 +67,8 @@ static bool issue(Machine *m, Warp *w, const Ins *in, int lane, uint64_t to, uin
                  .bytes = f.bytes,
                  .in = in,
                  .code = w->code,
+                 .clock = warp_clock(w, in) + m->model->latency_l2,
+                 .far = warp_clock(w, in) + w->late + m->model->latency_dram,
                  .group = c->committed[lane],
                  .to = to,
                  .origin = ORIGIN_NONE};
@@ -160,7 +164,7 @@ static bool do_arrive(Machine *m, Warp *w, const Ins *in) {
         c->at[c->n++] = (Copy){.lane = (uint8_t)i,
                                .in = in,
                                .code = w->code,
-                               .clock = warp_clock(w, in) + m->cost.miss_l2,
+                               .clock = warp_clock(w, in) + m->cost.beyond_near,
                                .to = offset};
     }
     return true;
@@ -213,7 +217,7 @@ static bool arrive_now(Machine *m, Warp *w, Copies *c) {
 static bool do_wait(Machine *m, Warp *w, const Ins *in) {
     Copies *c = copies_of(w);
     int kept = 0;
-    bool waited = false;
+    double near = 0, far = 0;
     if (m->shadow) shadow_step(m);
     for (int i = 0; i < c->n; i++) {
         Copy *copy = &c->at[i];
@@ -221,11 +225,14 @@ static bool do_wait(Machine *m, Warp *w, const Ins *in) {
             c->at[kept++] = *copy;
             continue;
         }
-        waited = true;
+        near = fmax(near, copy->clock);
+        far = fmax(far, copy->far);
         if (!arrive(m, w, in, copy)) return false;
     }
     c->n = kept;
-    if (waited) w->clock += m->cost.miss_l2;
+    float here = w->code->place[in - w->code->ins].clock;
+    waits_until(w, here);
+    waits_end(w, &(CostWait){near, far, here, 0});
     return arrive_now(m, w, c);
 }
 

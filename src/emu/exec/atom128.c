@@ -75,7 +75,7 @@ static bool do_swap(Machine *m, Warp *w, const Ins *in) {
         done &= ~(1u << i);
     }
     if (f.is_read) warp_saw(w, in, seen, (PtxSpace)f.space, at[__builtin_ctz(w->active)]);
-    atom_cost(m, w, (PtxSpace)f.space, at, done);
+    atom_cost(m, w, &f, at, done);
     return true;
 }
 

@@ -25,6 +25,18 @@ typedef struct AtomForm {
     uint16_t order;
 } AtomForm;
 
+/* What of it decides its cost: COST_ATOM_… */
+static inline unsigned atom_how(const AtomForm *f) {
+    bool is_float = f->type == PTX_F16 || f->type == PTX_F16X2 || f->type == PTX_BF16 ||
+                    f->type == PTX_BF16X2 || f->type == PTX_F32 || f->type == PTX_F64;
+    bool swaps = f->op == ATOM_CAS || f->op == ATOM_EXCH, wide = f->size >= 8;
+    unsigned how = wide ? COST_ATOM_WIDE : 0;
+    if (!swaps && (is_float || wide || f->size < 4)) how |= COST_ATOM_LOOP;
+    if (!is_float && !swaps && f->order & ORDER_ONE_PLACE) how |= COST_ATOM_ONE_PLACE;
+    if (!is_float && !wide && f->order & ORDER_COUNTS) how |= COST_ATOM_COUNTS;
+    return how;
+}
+
 static inline uint64_t atom_integer(AtomOp op, bool is64, PtxType type, uint64_t old, uint64_t b,
                                     uint64_t c) {
     bool is_signed = type == PTX_S32 || type == PTX_S64;
@@ -89,7 +101,7 @@ static inline uint64_t atom_value(AtomOp op, PtxType type, uint64_t old, uint64_
 }
 
 /* memory.c: what an atomic costs whose lanes went to these addresses. */
-void atom_cost(Machine *m, Warp *w, PtxSpace space, const uint64_t *at, uint32_t lanes);
+void atom_cost(Machine *m, Warp *w, const AtomForm *f, const uint64_t *at, uint32_t lanes);
 
 /* Lane by lane, each checked: the plain form of ROW_ATOMIC. */
 bool atom_by_lanes(Machine *m, Warp *w, const Ins *in);

@@ -5,9 +5,10 @@
 ** the same instruction for all of them; of the others the same barrier is enough.
 */
 #include "emu/exec/async.h"
+#include "emu/cost/waits.h"
 #include "emu/exec/matrix_group.h"
-#include "emu/view.h"
 
+#include <math.h>
 #include <string.h>
 
 static bool waits(const Path *p) {
@@ -45,19 +46,23 @@ void barrier_leave(Warp *w, const Barrier *b) {
 
 static void release(Machine *m, int id) {
     Barrier *b = &m->barrier[id];
-    double clock = 0;
+    double clock = 0, far = 0;
     uint32_t warps = 0;
     for (int i = 0; i < m->n_warps; i++) {
-        Warp *w = &m->warp[i];
+        const Warp *w = &m->warp[i];
         if (w->state != WARP_WAITING || w->barrier != id) continue;
         warps |= 1u << i;
-        if (w->clock > clock) clock = w->clock;
+        clock = fmax(clock, w->clock);
+        far = fmax(far, w->clock + w->late);
     }
-    if (m->view) view_meet(m, warps, TRACE_MEET);
+    const EmuModel *g = m->model;
+    double late = far - clock;
+    clock += g->latency_barrier + g->latency_barrier_warp * __builtin_popcount(warps);
     for (int i = 0; i < m->n_warps; i++) {
         Warp *w = &m->warp[i];
         if (!(warps >> i & 1)) continue;
-        w->clock = clock + m->model->latency_barrier;
+        w->clock = clock;
+        w->late = late;
         w->quiet.met = true;
         barrier_leave(w, b);
     }
@@ -169,6 +174,7 @@ Stop barrier_arrive(Machine *m, Warp *w) {
     uint32_t id = 0, threads = 0;
     warp_enter(w);
     const Ins *in = &w->code->ins[w->pc];
+    waits_until(w, w->code->place[w->pc].clock);
     if (kind_of(in) == BAR_CLUSTER) return cluster_wait(m, w);
     if (kind_of(in) == BAR_GROUP) return group_wait(m, w);
     bool counted = in->x & BAR_COUNTED;

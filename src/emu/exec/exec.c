@@ -12,6 +12,7 @@
 #include "emu/decode/bounds.h"
 #include "emu/exec/lanes.h"
 #include "emu/cost/lines.h"
+#include "emu/cost/waits.h"
 #include "emu/decode/ops.h"
 #include "emu/check/undefined.h"
 #include "emu/exact/exact.h"
@@ -225,6 +226,7 @@ L_BLOCK: {
     count->runs++;
     count->lanes += (uint64_t)__builtin_popcount(w->active);
     w->fuel -= block->n;
+    if (w->n_waits) waits_enter(w, code_carry(w->code, block));
     w->clock += block->latency;
     NEXT;
 }
@@ -259,9 +261,11 @@ L_ASK:
     warp_fence(w);
     NEXT;
 L_SLOW:
+    w->at = in;
     if (!w->code->slow[in->x](m, w, in)) return STOP_FAULT;
     NEXT;
 L_LDST:
+    w->at = in;
     if (!load_store(m, w, in, &w->code->mem[in->imm])) return STOP_FAULT;
     NEXT;
 L_LDST_ASK: { /* a load of what others may change */
@@ -269,6 +273,7 @@ L_LDST_ASK: { /* a load of what others may change */
     uint64_t where = mem_where(w, f), first = mem_first(w, f);
     bool looked = w->looked;
     w->looked = false;
+    w->at = in;
     if (!load_store(m, w, in, f)) return STOP_FAULT;
     w->beyond |= w->looked;
     w->looked = looked;
@@ -283,6 +288,7 @@ L_LOAD_SHARED: {
     NEXT;
 }
 L_TEX:
+    w->at = in;
     if (!texture(m, w, in, &w->code->tex[in->imm])) return STOP_FAULT;
     NEXT;
 L_LOCAL_ADDRESS: {

@@ -246,6 +246,6 @@ static bool row_ATOMIC(Machine *m, Warp *w, const Ins *in) {
     w->beyond |= to.alloc && f.is_read;
     if (f.is_read) warp_saw(w, in, seen, (PtxSpace)f.space, at[__builtin_ctz(w->active)]);
     if (to.alloc) EACH_LANE at[i] += to.alloc->place - to.base;
-    atomic_charge(m, w, at, w->active, to.alloc == NULL, to.alloc);
+    atomic_charge(m, w, at, w->active, to.alloc == NULL, to.alloc, atom_how(&f));
     return true;
 }

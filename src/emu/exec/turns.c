@@ -322,7 +322,7 @@ static bool begin_block(Machine *m, uint64_t index) {
         b->warp[i].live = b->warp[i].exist;
     }
     enter_block(m, b);
-    cost_block_begin(m);
+    cost_block_begin(m, index);
     if (m->shadow) shadow_block(m);
     return true;
 }

@@ -22,6 +22,7 @@
 */
 #include "emu/exec/matrix_group.h"
 #include "emu/core.h"
+#include "emu/cost/waits.h"
 #include "emu/decode/ops.h"
 #include "emu/check/undefined.h"
 #include "emu/exact/exact.h"
@@ -503,7 +504,8 @@ bool warp_begin(Machine *m, Warp *w, Code *entry) {
     w->active = w->exist;
     w->n_path = 0;
     w->local_top = 0;
-    w->clock = 0;
+    w->clock = w->late = 0;
+    w->n_waits = 0;
     w->carry = 0;
     if (!open_frame(m, w, frame_at(w, 0), entry)) return false;
     begin_frame(w, 0);
@@ -556,6 +558,7 @@ static bool call_code(Machine *m, Warp *w, const Ins *in, Code *callee) {
     Frame *frame = &w->s.frame[index];
     if (!open_frame(m, w, frame, callee))
         return fault_raise(m, w, in, -1, EMU_OUT_OF_MEMORY, "no host memory for a stack frame");
+    waits_all(w);
     frame->caller = w->frame;
     frame->call = (int)in->imm;
     copy_params(w->active, &w->s.frame[w->frame], f->arg, frame, callee->formal, f->arg_size,
@@ -630,6 +633,7 @@ bool warp_call(Machine *m, Warp *w, const Ins *in) {
 /* The active lanes leave the running function, to wait where it was called. */
 Stop warp_return(Machine *m, Warp *w) {
     if (w->frame == 0) return warp_exit(m, w);
+    waits_all(w);
     const Frame *callee = &w->s.frame[w->frame], *caller = &w->s.frame[callee->caller];
     const CallForm *f = &caller->code->call[callee->call];
     copy_params(w->active, callee, callee->code->result, caller, f->ret, f->ret_size, f->n_rets);

@@ -51,23 +51,34 @@ return {
   latency_special = 18,             -- [a] MUFU, variable
   latency_shared = 29,              -- [m]
   latency_l1 = 38,                  -- [m] 33 to 41
-  latency_l2 = 230,                 -- [m] 200 to 260: near and far partition
-  latency_dram = 550,               -- [m] 480 to 600
+  latency_l2 = 282,                 -- [g] a chase through 1 to 48 MB
+  latency_dram = 688,               -- [g] a chase through 128 MB, L2 emptied before
   latency_texture = 90,             -- [a] a texture fetch that hits
   latency_constant = 26,            -- [a] ld.const that hits; operands from the bank are free
-  latency_atomic = 260,             -- [a] performed in L2
-  latency_barrier = 20,             -- [a]
+  latency_atomic = 279,             -- [g] performed in L2
+  latency_barrier = 22,             -- [g] __syncthreads of one warp, and for each warp of a block:
+  latency_barrier_warp = 2,         -- [g]
   latency_tensor = 33,              -- [a] mma.sync m16n8k16 of f16, about
 
-  l2_bytes_per_clock = 2800,        -- [m] about 5.5 TB/s of reads
-  dram_bytes_per_clock = 2424,      -- [p] 4.8 TB/s at 1.98 GHz
+  l2_bytes_per_clock = 4400,        -- [g] loads: 8.7 TB/s of whole lines,
+  l2_lines_per_clock = 81,          -- [g] and of one sector each
+  l2_store_bytes_per_clock = 2140,  -- [g] stores: of whole lines,
+  l2_store_lines_per_clock = 27,    -- [g] and of one word each
+  dram_bytes_per_clock = 2310,      -- [g] 4.57 TB/s of 4.8 published; whole lines,
+  dram_lines_per_clock = 25,        -- [g] and of one sector each
+  atomics_per_clock = 41,           -- [g] of global memory, on lines that differ
+  clocks_atomic = 1.3,              -- [g] on a line, by sectors; by lanes three times
+  latency_cas = 92,                 -- [g] a round of a float's addition in shared memory,
+  latency_cas_wide = 112,           -- [g] of a double's
+  clocks_cas = 60,                  -- [g] 44 to 72: one after the other on a word, all warps
   l2_bytes = 50 * 1024 * 1024,      -- [p] what one sees of 60 MB
   l1_bytes_per_sm = 262144,         -- [p] 256 KB with shared memory
   sector_bytes = 32,                -- [p]
 
   launch_ticks = 4000,              -- [m] an empty kernel takes about 2 microseconds
   block_ticks = 300,                -- [a] starting a block, until its first instruction
-  memory_parallelism = 4,           -- [a] loads of a warp that wait together
+  clocks_local = 4,                 -- [g] of the L1, for 128 bytes of local memory
+  block_start = 157,                -- [g] empty blocks: one each 0.6 ns on 132 SMs
 
   -- energy: an estimate (cost.h), not measured
   power_idle_w = 120,               -- [a] at full clocks, nothing running
