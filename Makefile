@@ -317,6 +317,7 @@ bench: deps-test
 	$Q$O/tests/emu_ops_speed
 	$Q$O/tests/emu_matrix_speed
 	$Q./gilua tests/bench.lua
+	$Q./gilua tests/bench_kernels.lua
 	$Q./gilua tests/archive_share.lua
 	$Qtests/cluster/bench
 

@@ -99,6 +99,9 @@ typedef struct MemForm {
     bool is_repeat;  /* see repeats.h: costs nothing */
     bool same_base;  /* shared loads: base is that of the one before, see Warp.base */
     int64_t offset;
+    uint32_t layout, lines; /* of Machine.layouts, from 1, 0: none; of Machine.lines */
+    int base_reg;           /* register of the base; -1: a constant */
+    bool same_layout;       /* an access before it made sure that its layout holds */
     uint32_t array; /* of Code.arrays, that it is meant for, from 1; 0: any */
 } MemForm;
 
@@ -241,6 +244,7 @@ struct Code {
         uint32_t offset, bytes;
     } * clear; /* rows of all ones before a run: registers that may be read unwritten */
     int n_clear, cap_clear;
+    int n_layouts;
     uint32_t *unset; /* rows of registers that may be read before they are written */
     int n_unset, cap_unset;
     PoolRow *pool; /* first the n_moving rows that differ between the warps of a launch */
@@ -382,6 +386,7 @@ struct EmuModule {
     uint32_t serial; /* in the addresses of its functions */
     int n_blocks;
     int n_fetches; /* texture instructions */
+    int n_layouts, n_lines; /* of loads and stores */
 };
 
 /* Why a path does not go on. */
@@ -556,6 +561,45 @@ typedef struct Fetch {
     CostMemo cost;
 } Fetch;
 
+/* What an access to shared memory waits for its banks: wavefronts beyond the first; those of them
+** that are conflicts. */
+typedef struct Banks {
+    unsigned extra, conflicts;
+} Banks;
+
+/* How words are loaded: one by one, from a few places, from neighbours 16 and 16, from a window. */
+enum { LAYOUT_LANES, LAYOUT_PLACES, LAYOUT_HALVES, LAYOUT_WINDOW };
+enum { LAYOUT_FEW = 4 };
+
+/* How the lanes of a load or store lay when it ran last: exec_layout.h. */
+typedef struct Layout {
+    S32 apart[LANES] __attribute__((aligned(64))); /* bytes from the first active lane's address;
+                                                      0 in lanes that are off */
+    U32 word[LANES]; /* of the window from the lowest lane on, of at most 64 words */
+    uint16_t window[4]; /* a bit for each of its words */
+    bool has_window;
+    uint8_t pattern; /* Pattern of exec_move.h */
+    uint8_t n_few;   /* how many distinct places the lanes have; 0: more than LAYOUT_FEW */
+    uint8_t how;     /* LAYOUT_…: how words are loaded */
+    uint8_t lane;    /* the first active one */
+    bool known;      /* the last access that could tell found that it holds */
+    uint16_t served, doubt, wait; /* accesses since it was found; misses; accesses without a look */
+    uint32_t active;              /* lanes of the warp then; 0: there is no layout */
+    uint32_t serial;              /* of layouts found here */
+    int32_t low, high;            /* the least and the largest of `apart` */
+    uint32_t bits;                /* that some of `apart` has */
+    int32_t few_at[LAYOUT_FEW];
+    uint32_t few_lanes[LAYOUT_FEW];
+    Banks banks;
+} Layout;
+
+/* The lines of a layout around an address, as the cost model has it. */
+typedef struct LayoutLines {
+    uint32_t serial; /* the layout's; 0: none yet */
+    uint64_t address;
+    LineSet set;
+} LayoutLines;
+
 typedef struct Nested Nested;
 
 struct Machine {
@@ -599,6 +643,8 @@ struct Machine {
     Team *team; /* NULL: one thread */
     Cost cost;
     Fetch *fetches, **fetch; /* per texture instruction of the module; they change places */
+    Layout *layouts;         /* of loads and stores; NULL: nobody looks at them */
+    LayoutLines *lines;
     int64_t budget;
     bool ended; /* by a fault */
     EmuCause cause; /* of the fault that is about to be raised; NONE: EMU_CAUSE_FAULT */

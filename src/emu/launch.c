@@ -233,6 +233,22 @@ void machine_forget_fetches(Machine *m) {
     for (size_t i = 0; i < sites; i++) m->fetch[i] = &m->fetches[i];
 }
 
+/* Layouts only save time: without memory for them there are none. */
+static void open_layouts(Machine *m) {
+    size_t bytes = (size_t)(m->mod->n_layouts + 1) * sizeof *m->layouts;
+    if (m->emu->plain || m->launch->exact) return;
+    m->layouts = aligned_alloc(64, bytes);
+    m->lines = calloc((size_t)m->mod->n_lines + 1, sizeof *m->lines);
+    if (m->layouts && m->lines) {
+        memset(m->layouts, 0, bytes);
+        return;
+    }
+    free(m->layouts);
+    free(m->lines);
+    m->layouts = NULL;
+    m->lines = NULL;
+}
+
 bool machine_open(Machine *m) {
     size_t sites = (size_t)m->mod->n_fetches + 1;
     m->fetches = aligned_alloc(64, sites * sizeof *m->fetches); /* its rows are read as vectors */
@@ -242,6 +258,7 @@ bool machine_open(Machine *m) {
     m->fetch = gi_alloc(sites * sizeof *m->fetch);
     machine_forget_fetches(m);
     m->spare = gi_alloc((size_t)m->n_warps * sizeof *m->spare);
+    open_layouts(m);
     return true;
 }
 
@@ -252,6 +269,8 @@ void machine_close(Machine *m) {
     cost_free(&m->cost);
     free(m->fetch);
     free(m->fetches);
+    free(m->layouts);
+    free(m->lines);
     gi_buf_free(&m->text);
 }
 

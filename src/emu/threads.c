@@ -119,6 +119,8 @@ static Member *member_new(const Machine *m, View *v) {
     one->m.n_spare = 0;
     one->m.fetches = NULL;
     one->m.fetch = NULL;
+    one->m.layouts = NULL;
+    one->m.lines = NULL;
     one->m.text = (gi_buf){0};
     cost_begin_beside(&one->m, m);
     if (machine_open(&one->m)) return one;

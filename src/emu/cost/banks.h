@@ -54,15 +54,14 @@ static inline unsigned banks_most(const uint64_t *rows, unsigned n) {
 
 /* Of 32 lanes whose addresses have one distance, of whole units: as many lanes of a group share a
 ** bank as the distance in units has factors 2. */
-static inline void banks_charge_step(Machine *m, uint64_t step, unsigned unit) {
+static inline Banks banks_of_step(uint64_t step, unsigned unit) {
     unsigned words = unit / 4, lanes = LANES / words, twos = (unsigned)((step / unit) | lanes);
-    unsigned extra = ((twos & -twos) - 1) * words;
-    m->cost.extra[PIPE_SHARED] += extra + words - 1;
-    m->result->shared_conflicts += extra;
+    unsigned conflicts = ((twos & -twos) - 1) * words;
+    return (Banks){conflicts + words - 1, conflicts};
 }
 
-static inline void banks_charge(Machine *m, const uint64_t at[LANES], uint32_t mask,
-                                unsigned bytes) {
+/* The same of any lanes. Where they are aligned, it is the same wherever the first of them lies. */
+static inline Banks banks_count(const uint64_t at[LANES], uint32_t mask, unsigned bytes) {
     unsigned words = bytes < 4 ? 1 : bytes / 4, lanes = LANES / words, extra = 0, phases = 0;
     uint64_t rows[LANES];
     bool near = banks_rows(at, mask, 2 + __builtin_ctz(words), rows);
@@ -72,8 +71,12 @@ static inline void banks_charge(Machine *m, const uint64_t at[LANES], uint32_t m
         extra += (near ? banks_most(rows + first, lanes) : banks_plainly(at, part, words)) - 1;
         phases++;
     }
-    m->cost.extra[PIPE_SHARED] += extra + phases - 1;
-    m->result->shared_conflicts += extra;
+    return (Banks){extra + phases - 1, extra};
+}
+
+static inline void banks_charge(Machine *m, Banks banks) {
+    m->cost.extra[PIPE_SHARED] += banks.extra;
+    m->result->shared_conflicts += banks.conflicts;
 }
 
 #endif

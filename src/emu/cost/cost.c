@@ -545,7 +545,7 @@ void cost_shared(Machine *m, const uint64_t at[LANES], uint32_t mask, unsigned b
     }
     uint32_t run = mask >> first;
     if (other == 0) return;
-    if (step || (run & (run + 1)) != 0) banks_charge(m, at, mask, bytes);
+    if (step || (run & (run + 1)) != 0) banks_charge(m, banks_count(at, mask, bytes));
     else m->cost.extra[PIPE_SHARED] += (bytes * n - 1) / 128;
 }
 

@@ -61,7 +61,7 @@ static bool decode_mbarrier(Decoder *d) {
     uint64_t imm;
     memcpy(&imm, &f, sizeof imm);
     emit_slow(d, mbarrier_do, to, at, b, b, imm);
-    d->shared_base = -1;
+    forget_bases(d);
     return true;
 }
 
@@ -86,7 +86,7 @@ bool decode_cluster_barrier(Decoder *d) {
         return decode_unknown(d);
     if (arrives) emit_slow(d, cluster_arrive, 0, 0, 0, 0, 0);
     else emit(d, OP_BARRIER, BAR_CLUSTER | (aligned ? BAR_ALIGNED : 0), 0, 0, 0, 0);
-    d->shared_base = -1;
+    forget_bases(d);
     return true;
 }
 

@@ -39,7 +39,7 @@ static bool keep(Decoder *d, const BulkForm *f) {
     gi_grow(code->bulk, code->n_bulk, code->cap_bulk);
     code->bulk[code->n_bulk] = *f;
     emit_slow(d, bulk_issue, f->to, f->from, f->size, 0, (uint64_t)code->n_bulk++);
-    d->shared_base = -1;
+    forget_bases(d);
     d->cost[d->index] = COST_ST_GLOBAL;
     return true;
 }
@@ -158,7 +158,7 @@ static bool group(Decoder *d, bool waits) {
     if (d->in->n_args != waits) return decode_unknown(d);
     if (waits && !immediate(d, &d->in->args[0], 'w', &pending)) return false;
     emit_slow(d, waits ? bulk_wait : bulk_commit, 0, 0, 0, 0, pending);
-    d->shared_base = -1;
+    forget_bases(d);
     return true;
 }
 

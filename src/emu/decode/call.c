@@ -103,7 +103,7 @@ static bool same_as_declared(Decoder *d, const PtxFunc *callee, const PtxOperand
 
 bool decode_call(Decoder *d) {
     const PtxInstr *in = d->in;
-    d->shared_base = -1; /* the function has its own */
+    forget_bases(d); /* the function has its own */
     if (!decode_only_mods(d, "uni")) return false;
     int k = 0;
     const PtxOperand *rets = NULL, *args = NULL, *target;

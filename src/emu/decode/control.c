@@ -124,7 +124,7 @@ static bool decode_barrier(Decoder *d) {
     if (in->opcode[3] == 0 || has_mod(d, "aligned")) x |= BAR_ALIGNED; /* bar is barrier.aligned */
     if (fixed) x |= BAR_FIXED;
     emit(d, OP_BARRIER, x, result, id, count, p);
-    d->shared_base = -1; /* another path may run before this one goes on */
+    forget_bases(d); /* another path may run before this one goes on */
     return true;
 }
 

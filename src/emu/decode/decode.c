@@ -497,6 +497,7 @@ static void forget_uniform(Decoder *d, const PtxOperand *op) {
 
 static void forget_base(Decoder *d, const PtxOperand *op) {
     if (op->kind == PTX_OP_REG && d->shared_base == op->reg) d->shared_base = -1;
+    if (op->kind == PTX_OP_REG) layouts_forget(d, op->reg);
     for (int i = 0; i < op->n_elems; i++) forget_base(d, &op->elems[i]);
 }
 
@@ -526,6 +527,7 @@ static bool decode_instr(Decoder *d) {
     int skip = d->code->n_ins;
     emit(d, OP_BRA_IF, !d->in->guard_negated, 0, p, 0, 0);
     if (!decode_one(d)) return false;
+    d->n_held = 0; /* the other lanes did not do it */
     Ins *join = emit(d, OP_JOIN, 0, 0, 0, 0, 0);
     int after = (int)(join - d->code->ins);
     d->code->ins[skip].d = d->code->ins[skip].c = (uint32_t)after;
@@ -640,7 +642,7 @@ static void begin_block(Decoder *d, int block) {
     const PtxInstr *in = d->in;
     d->in = NULL;
     d->is_free = false;
-    d->shared_base = -1;
+    forget_bases(d);
     Ins *b = emit(d, OP_BLOCK, 0, 0, (uint32_t)block, (uint32_t)(d->code->first_block + block), 0);
     b->imm = (uint64_t)(uintptr_t)&d->code->block[block];
     d->block_start[block] = (int)(b - d->code->ins);

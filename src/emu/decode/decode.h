@@ -22,6 +22,7 @@ enum { FIRST_PREDICATE = 4 }; /* offset 0 is no register's: an operand that ther
 
 enum {
     MOST_COPIES = 4,   /* that a loaded value is followed through, */
+    MOST_HELD = 8,     /* layouts that are known to hold */
     MOST_READERS = 256 /* and instructions that are looked at for a compare-and-swap of it */
 };
 
@@ -57,6 +58,11 @@ typedef struct Decoder {
     bool *shows_bits;     /* per register: something reads it that would show which NaN it is */
     uint32_t *alias;      /* per register: the constant row it stands for, or 0 */
     int shared_base;      /* register: base of this block's last load of shared memory; -1: none */
+    struct {
+        int reg;
+        uint32_t layout;
+    } held[MOST_HELD];    /* layouts.c: layouts that hold here, and the base registers they are of */
+    int n_held;
     Readers readers;      /* found when first asked for */
     bool *in_group;       /* per register: of a wgmma; NULL: there is none */
     bool has_cas;         /* somewhere in it is a compare-and-swap */
@@ -173,6 +179,15 @@ uint32_t decode_align(uint32_t x, uint32_t unit);       /* the next multiple */
 uint32_t decode_place(uint32_t *next, const PtxVar *v); /* its offset, and the next one free */
 
 void find_registers(Decoder *d); /* registers.c: fills n_reads … shows_bits, alias */
+/* layouts.c: sets the layout of an access at [base + …], and whether it is known to hold. */
+void layouts_find(Decoder *d, const PtxOperand *base, MemForm *f);
+void layouts_forget(Decoder *d, int reg); /* it is written */
+void layouts_number(EmuModule *mod);      /* once all functions are decoded */
+/* Other paths of the warp may run here. */
+static inline void forget_bases(Decoder *d) {
+    d->shared_base = -1;
+    d->n_held = 0;
+}
 void locals_find(Decoder *d);    /* locals.c: fills array_of, arrays */
 /* Sets the local array that an access at [base + …] is meant for, where that is known. */
 void locals_of(Decoder *d, const PtxOperand *base, MemForm *f);

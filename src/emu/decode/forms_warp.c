@@ -20,7 +20,7 @@ bool emit_sync(Decoder *d, SyncForm f) {
     f.one_mask = f.has_mask && is_number(d, f.mask);
     code->sync[code->n_sync] = f;
     emit(d, OP_SYNC, 0, 0, 0, 0, 0)->imm = (uint64_t)code->n_sync++;
-    d->shared_base = -1; /* another path may have run */
+    forget_bases(d); /* another path may have run */
     return true;
 }
 

@@ -306,6 +306,7 @@ static bool emit_memory(Decoder *d, const MemForm *f) {
     to->bytes = (uint8_t)(f->size * f->count);
     to->is_free = d->is_free && !f->is_store;
     to->same_base = is_shared_load && has_same_base(d);
+    layouts_find(d, &d->in->args[f->is_store ? 0 : 1].elems[0], to);
     EmuOp op = is_shared_load ? OP_LOAD_SHARED : asks ? OP_LDST_ASK : OP_LDST;
     emit(d, op, 0, 0, 0, 0, 0)->imm = (uint64_t)code->n_mem - 1;
     d->cost[d->index] = mem_cost(f, d->func->is_entry);

@@ -118,6 +118,7 @@ void decode_module(EmuModule *mod) {
         if (ptx->funcs[i].is_entry) mod->code[i].shared_bytes = end;
     mod->n_blocks = blocks;
     number_fetches(mod);
+    layouts_number(mod);
     share_registers(mod);
     pass_on_refusals(mod);
 }

@@ -124,8 +124,10 @@ static inline bool same_lanes(const void *a, const void *b) {
 /* d = word * (a * b) + c for three words of shared memory, see fuse.c. */
 #define WEIGH_OP(NAME, MASKED, EXPR)                                                    \
     L_##NAME: {                                                                         \
-        const uint8_t *from = uniform_shared(m, w, &w->code->mem[in[1].imm]);           \
+        const MemForm *f = &w->code->mem[in[1].imm];                                    \
+        const uint8_t *from = uniform_shared(m, w, f);                                  \
         if (from == NULL) goto L_MUL_N;                                                 \
+        if (m->layouts) m->layouts[f->layout].known = false; /* nobody compared it */   \
         F32 t[LANES] __attribute__((aligned(64)));                                      \
         ROW(F32, a, in->a);                                                             \
         ROW(F32, b, in->b);                                                             \
@@ -282,9 +284,9 @@ L_LDST_ASK: { /* a load of what others may change */
 }
 L_LOAD_SHARED: {
     const MemForm *f = &w->code->mem[in->imm];
-    const uint8_t *from = uniform_shared(m, w, f);
+    const uint8_t *from = f->same_base && w->one_base ? uniform_shared(m, w, f) : NULL;
     if (from) load_uniform(w, f, from);
-    else if (!load_store(m, w, in, f)) return STOP_FAULT;
+    else if (!load_shared(m, w, in, f)) return STOP_FAULT;
     NEXT;
 }
 L_TEX:

@@ -206,8 +206,8 @@ static inline void charge_banks(Machine *m, const Warp *w, const uint64_t *at, u
     uint64_t step = at[1] - at[0];
     if (bytes <= 4 && in_one_row(w, at)) return;
     if (w->active == FULL_MASK && step % unit == 0 && one_distance(at, step))
-        banks_charge_step(m, step, unit);
-    else banks_charge(m, at, w->active, bytes);
+        banks_charge(m, banks_of_step(step, unit));
+    else banks_charge(m, banks_count(at, w->active, bytes));
 }
 
 static bool shared_access(Machine *m, Warp *w, const Ins *in, const MemForm *f, uint64_t *at) {
@@ -359,9 +359,11 @@ static inline bool of_neighbours(Machine *m, Warp *w, const MemForm *f, bool *ra
     return !f->is_store && one_place_load(m, w, f, ran);
 }
 
+#include "emu/exec/exec_layout.h"
+
 #pragma GCC diagnostic push
 #pragma GCC diagnostic error "-Wswitch"
-static bool load_store(Machine *m, Warp *w, const Ins *in, const MemForm *f) {
+static bool load_store_anew(Machine *m, Warp *w, const Ins *in, const MemForm *f) {
     uint64_t at[LANES] __attribute__((aligned(64)));
     bool ran;
     if (of_neighbours(m, w, f, &ran)) return ran;
@@ -399,6 +401,20 @@ static bool load_store(Machine *m, Warp *w, const Ins *in, const MemForm *f) {
     return fault_raise(m, w, in, ALL_LANES, EMU_LAUNCH_ERROR, "an access without a bound");
 }
 #pragma GCC diagnostic pop
+
+static bool load_store(Machine *m, Warp *w, const Ins *in, const MemForm *f) {
+    bool ran;
+    return by_layout(m, w, f, &ran) ? ran : load_store_anew(m, w, in, f);
+}
+
+/* A plain load of shared memory. */
+static bool load_shared(Machine *m, Warp *w, const Ins *in, const MemForm *f) {
+    if (f->layout && m->layouts && !m->shadow && layout_shared(m, w, f)) return true;
+    const uint8_t *from = uniform_shared(m, w, f);
+    if (from == NULL) return load_store_anew(m, w, in, f);
+    load_uniform(w, f, from);
+    return true;
+}
 
 /* --- tex.1d with integer coordinates on linear memory of 32-bit texels, 1 or 4 channels: an array
 ** read. Lanes outside read 0, and 1 where the texture has no fourth channel. --- */
