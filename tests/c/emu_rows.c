@@ -112,6 +112,28 @@ static const Op ops[] = {
     {"!and.b32 %r7, %r2, 63; and.b32 %r8, %r3, 63; bfe.s32 %r9, %r1, %r7, %r8", 'r'},
     {"!and.b32 %r7, %r2, 63; and.b32 %r8, %r3, 63; bfe.u32 %r9, %r1, %r7, %r8", 'r'},
     {"popc.b32 %r9, %r1", 'r'},
+    {"clz.b32 %r9, %r1", 'r'},
+    {"!shr.u32 %r8, %r1, %r2; clz.b32 %r9, %r8", 'r'},
+    {"bfi.b32 %r9, %r1, %r2, %r3, %r2", 'r'},
+    {"bfi.b32 %r9, %r1, %r2, 7, 32", 'r'},
+    {"bfi.b32 %r9, %r1, %r2, 32, 5", 'r'},
+    {"bfi.b32 %r9, %r1, %r2, 3, 0", 'r'},
+    {"!and.b32 %r7, %r2, 63; and.b32 %r8, %r3, 63; bfi.b32 %r9, %r1, %r2, %r7, %r8", 'r'},
+    {"mul.hi.u64 %rd9, %rd1, %rd2", 'q'},
+    {"mul.hi.s64 %rd9, %rd1, %rd2", 'q'},
+#define QUOTIENTS(type)                                                                            \
+    {"div." type " %rd9, %rd1, %rd2", 'q'}, {"rem." type " %rd9, %rd1, %rd2", 'q'},                \
+        {"div." type " %rd9, %rd1, 0", 'q'}, {"rem." type " %rd9, %rd1, -1", 'q'},                 \
+        {"!shr." type " %rd7, %rd1, 12; shr." type " %rd8, %rd2, 40; div." type                    \
+         " %rd9, %rd7, %rd8", 'q'},                                                                \
+        {"!shr." type " %rd7, %rd1, 13; shr." type " %rd8, %rd2, 44; or.b64 %rd8, %rd8, 1; div."   \
+         type " %rd9, %rd7, %rd8", 'q'},                                                           \
+        {"!shr." type " %rd7, %rd1, 13; shr." type " %rd8, %rd2, 44; or.b64 %rd8, %rd8, 1; rem."   \
+         type " %rd9, %rd7, %rd8", 'q'},                                                           \
+        {"!shr." type " %rd7, %rd1, 38; shr." type " %rd8, %rd2, 38; or.b64 %rd8, %rd8, 1; "       \
+         "mul.lo.s64 %rd7, %rd7, %rd8; sub.s64 %rd7, %rd7, 1; div." type " %rd9, %rd7, %rd8", 'q'}
+    QUOTIENTS("u64"),
+    QUOTIENTS("s64"),
     {"brev.b32 %r9, %r1", 'r'},
     {"min.f64 %d9, %d1, %d2", 'd'},
     {"max.f64 %d9, %d1, %d2", 'd'},

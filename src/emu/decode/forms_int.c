@@ -221,7 +221,7 @@ static bool decode_bfi(Decoder *d) {
         !source(d, &in->args[3], 'w', 2, &pos) || !source(d, &in->args[4], 'w', 2, &len) ||
         !dest(d, &in->args[0], t, &to))
         return false;
-    emit_slow(d, slow_bfi, to, a, b, pos, len | (uint64_t)wide << 32);
+    emit_row(d, wide ? ROW_NONE : ROW_BFI, slow_bfi, to, a, b, pos, len | (uint64_t)wide << 32);
     return true;
 }
 
@@ -318,8 +318,8 @@ const Form forms_int[] = {
     FAST("mul", "wide u16", "whh", MUL32, MUL),
     FAST("mul", "hi s32", "www", MULHI32_S, MUL_HI),
     FAST("mul", "hi u32", "www", MULHI32_U, MUL_HI),
-    SLOW("mul", "hi s64", "qqq", slow_mul_hi_s64, MUL64),
-    SLOW("mul", "hi u64", "qqq", slow_mul_hi_u64, MUL64),
+    QUICK("mul", "hi s64", "qqq", MULHI_S64, slow_mul_hi_s64, MUL64),
+    QUICK("mul", "hi u64", "qqq", MULHI_U64, slow_mul_hi_u64, MUL64),
     SLOW("mul", "hi u16", "hhh", slow_mul_hi_16, MUL),
     SLOW("mul", "hi s16", "hii", slow_mul_hi_s16, MUL),
     FAST("mad", "lo s32|u32", "wwww", MAD32, MUL),
@@ -348,14 +348,14 @@ const Form forms_int[] = {
 
     FAST("div", "s32", "www", DIV32_S, IDIV32),
     FAST("div", "u32", "www", DIV32_U, IDIV32),
-    SLOW("div", "s64", "qqq", slow_div_s64, IDIV64),
-    SLOW("div", "u64", "qqq", slow_div_u64, IDIV64),
+    QUICK("div", "s64", "qqq", DIV_S64, slow_div_s64, IDIV64),
+    QUICK("div", "u64", "qqq", DIV_U64, slow_div_u64, IDIV64),
     FAST("div", "s16", "hii", DIV32_S, IDIV32),
     FAST("div", "u16", "hhh", DIV32_U, IDIV32),
     FAST("rem", "s32", "www", REM32_S, IDIV32),
     FAST("rem", "u32", "www", REM32_U, IDIV32),
-    SLOW("rem", "s64", "qqq", slow_rem_s64, IDIV64),
-    SLOW("rem", "u64", "qqq", slow_rem_u64, IDIV64),
+    QUICK("rem", "s64", "qqq", REM_S64, slow_rem_s64, IDIV64),
+    QUICK("rem", "u64", "qqq", REM_U64, slow_rem_u64, IDIV64),
     FAST("rem", "s16", "hii", REM32_S, IDIV32),
     FAST("rem", "u16", "hhh", REM32_U, IDIV32),
 
@@ -426,7 +426,7 @@ const Form forms_int[] = {
     SLOW("bfe", "s64", "qqww", slow_bfe_s64, SHIFT64),
     QUICK("popc", "b32", "ww", POPC, slow_popc32, BITS),
     SLOW("popc", "b64", "wq", slow_popc64, CONVERT64),
-    SLOW("clz", "b32", "ww", slow_clz32, BITS),
+    QUICK("clz", "b32", "ww", CLZ, slow_clz32, BITS),
     SLOW("clz", "b64", "wq", slow_clz64, CONVERT64),
     QUICK("brev", "b32", "ww", BREV, slow_brev32, BITS),
     SLOW("brev", "b64", "qq", slow_brev64, CONVERT64),

@@ -87,15 +87,51 @@ static inline void blend(const Warp *w, const U32 *from, uint32_t offset) {
 HALF_OP(ADD_H, f16, 2, x + y)
 HALF_OP(SUB_H, f16, 2, x - y)
 HALF_OP(MUL_H, f16, 2, x * y)
-HALF_OP(FMA_H, f16, 3, f16_fma(x, y, z))
 HALF_OP(MIN_H, f16, 2, or_nan(min_f(x, y), x, y, how))
 HALF_OP(MAX_H, f16, 2, or_nan(max_f(x, y), x, y, how))
 HALF_OP(ADD_B, bf16, 2, x + y)
 HALF_OP(SUB_B, bf16, 2, x - y)
 HALF_OP(MUL_B, bf16, 2, x * y)
-HALF_OP(FMA_B, bf16, 3, bf16_fma(x, y, z))
 HALF_OP(MIN_B, bf16, 2, or_nan(min_f(x, y), x, y, how))
 HALF_OP(MAX_B, bf16, 2, or_nan(max_f(x, y), x, y, how))
+/* Products and sums together: rounded to odd first (rows_num.h). */
+#define HALF_FMA(NAME, FORMAT)                                                                     \
+    static bool row_##NAME(Machine *m, Warp *w, const Ins *in) {                                   \
+        const bool two = in->imm & HALF_TWO;                                                       \
+        const uint32_t how = (uint32_t)in->imm & (HALF_SAT | HALF_RELU | HALF_FTZ);                \
+        const int n = (two ? 2 : 1) * LANES;                                                       \
+        const uint8_t *file = w->file;                                                             \
+        Halves a, b, c;                                                                            \
+        U32 result[LANES] __attribute__((aligned(64)));                                            \
+        ROW(U32, first, in->a);                                                                    \
+        ROW(U32, second, in->b);                                                                   \
+        ROW(U32, third, in->c);                                                                    \
+        (void)m;                                                                                   \
+        if (how == 0 && FORMAT##_fma_words(first, second, third, two, result)) {                   \
+            blend(w, result, in->d);                                                               \
+            return true;                                                                           \
+        }                                                                                          \
+        FORMAT##_load(first, two, &a);                                                             \
+        FORMAT##_load(second, two, &b);                                                            \
+        FORMAT##_load(third, two, &c);                                                             \
+        for (int k = 0; how & HALF_FTZ && k < n; k += LANES)                                       \
+            EACH_LANE {                                                                            \
+                a.v[k + i] = FORMAT##_operand(a.v[k + i], how);                                    \
+                b.v[k + i] = FORMAT##_operand(b.v[k + i], how);                                    \
+                c.v[k + i] = FORMAT##_operand(c.v[k + i], how);                                    \
+            }                                                                                      \
+        for (int k = 0; k < n; k += LANES) FORMAT##_fma_row(a.v + k, b.v + k, c.v + k);            \
+        for (int k = 0; k < n; k += LANES) {                                                       \
+            if (how) EACH_LANE a.v[k + i] = FORMAT##_finish(a.v[k + i], how);                      \
+            else EACH_LANE a.v[k + i] = canon(a.v[k + i]);                                         \
+        }                                                                                          \
+        FORMAT##_put(&a, two, result);                                                             \
+        blend(w, result, in->d);                                                                   \
+        return true;                                                                               \
+    }
+
+HALF_FMA(FMA_H, f16)
+HALF_FMA(FMA_B, bf16)
 ROW_OP(SIGN, U32, U32, U32, U32,
        half_sign(a[i] & 0xffff, how) | (how & HALF_TWO ? half_sign(a[i] >> 16, how) << 16 : 0))
 
@@ -264,6 +300,25 @@ static bool row_CVT_H_INT(Machine *m, Warp *w, const Ins *in) {
 
 /* --- roundings other than to nearest --- */
 
+#if defined(EMU_AVX512)
+/* a * b + c rounded down, up or towards 0. */
+static inline void side_row(const Warp *w, const Ins *in, const F32 *a, const F32 *b,
+                            const F32 *c) {
+    const NumRound how = (NumRound)in->imm;
+    F32 to[LANES] __attribute__((aligned(64)));
+    for (int k = 0; k < LANES; k += 16) {
+        const __m512 x = _mm512_loadu_ps(a + k), y = _mm512_loadu_ps(b + k);
+        const __m512 z = _mm512_loadu_ps(c + k);
+        const __m512 sum =
+            how == NUM_RM   ? _mm512_fmadd_round_ps(x, y, z, _MM_FROUND_TO_NEG_INF | QUIET)
+            : how == NUM_RP ? _mm512_fmadd_round_ps(x, y, z, _MM_FROUND_TO_POS_INF | QUIET)
+                            : _mm512_fmadd_round_ps(x, y, z, _MM_FROUND_TO_ZERO | QUIET);
+        _mm512_store_ps(to + k, sum);
+    }
+    EACH_LANE to[i] = canon(to[i]);
+    blend(w, (const U32 *)(const void *)to, in->d);
+}
+#else
 /* a * b + c, and on which side of it the exact one lies: above 1, below -1, there 0. The sum of
 ** doubles is the nearest one, and what it lost is known (Knuth's two-sum). */
 static inline float fma_near(float a, float b, float c, float *side) {
@@ -297,6 +352,7 @@ static inline void side_row(const Warp *w, const Ins *in, const F32 *a, const F3
     }
     blend(w, result, in->d);
 }
+#endif
 
 /* a * FACTOR + MORE */
 #define SIDE_OP(NAME, FACTOR, MORE)                                                                \
@@ -331,54 +387,7 @@ ROW_OP(PRMT, U32, U32, U32, U32,
        byte_of(a[i], b[i], c[i]) | byte_of(a[i], b[i], c[i] >> 4) << 8 |
            byte_of(a[i], b[i], c[i] >> 8) << 16 | byte_of(a[i], b[i], c[i] >> 12) << 24)
 
-/* --- bits --- */
-
-static inline uint64_t both(uint32_t low, uint32_t high) {
-    return (uint64_t)high << 32 | low;
-}
-
-static inline uint32_t at_most(uint32_t n, uint32_t most) {
-    return n < most ? n : most;
-}
-
-ROW_OP(SHF_L, U32, U32, U32, U32, both(a[i], b[i]) << at_most(c[i], 32) >> 32)
-ROW_OP(SHF_L_WRAP, U32, U32, U32, U32, both(a[i], b[i]) << (c[i] & 31) >> 32)
-ROW_OP(SHF_R, U32, U32, U32, U32, both(a[i], b[i]) >> at_most(c[i], 32))
-ROW_OP(SHF_R_WRAP, U32, U32, U32, U32, both(a[i], b[i]) >> (c[i] & 31))
-
-/* Beyond the last bit are zeros, or the sign. */
-static inline uint32_t field_u32(uint32_t a, uint32_t at, uint32_t n) {
-    const uint64_t rest = (uint64_t)a >> at_most(at & 255, 32);
-    return (uint32_t)(rest & (((uint64_t)1 << at_most(n & 255, 32)) - 1));
-}
-
-static inline uint32_t field_s32(int32_t a, uint32_t at, uint32_t n) {
-    const uint32_t bits = at_most(n & 255, 32);
-    const int64_t rest = (int64_t)a >> at_most(at & 255, 32);
-    const int64_t value = (int64_t)((uint64_t)rest << (64 - at_most(bits + !bits, 64)))
-                          >> (64 - at_most(bits + !bits, 64));
-    return bits ? (uint32_t)value : 0;
-}
-
-ROW_OP(BFE_U32, U32, U32, U32, U32, field_u32(a[i], b[i], c[i]))
-ROW_OP(BFE_S32, U32, S32, U32, U32, field_s32(a[i], b[i], c[i]))
-
-static inline uint32_t ones(uint32_t x) {
-    x -= x >> 1 & 0x55555555;
-    x = (x & 0x33333333) + (x >> 2 & 0x33333333);
-    return ((x + (x >> 4)) & 0x0f0f0f0f) * 0x01010101 >> 24;
-}
-
-static inline uint32_t turned(uint32_t x) {
-    x = (x & 0x55555555) << 1 | (x >> 1 & 0x55555555);
-    x = (x & 0x33333333) << 2 | (x >> 2 & 0x33333333);
-    x = (x & 0x0f0f0f0f) << 4 | (x >> 4 & 0x0f0f0f0f);
-    x = (x & 0x00ff00ff) << 8 | (x >> 8 & 0x00ff00ff);
-    return x << 16 | x >> 16;
-}
-
-ROW_OP(POPC, U32, U32, U32, U32, ones(a[i]))
-ROW_OP(BREV, U32, U32, U32, U32, turned(a[i]))
+#include "emu/exec/rows_int.h"
 
 /* --- doubles: -0 is less than +0; of two NaNs b, made quiet --- */
 

@@ -21,7 +21,9 @@
     R(CVT_U32_F) R(CVT_S64_F) R(CVT_F_U16) R(CVT_F_S16) R(CVT_F_S64) R(CVT_F_D)                    \
     R(CVT_S32_D) R(CVT_U32_D) R(CVT_S64_D) R(CVT_D_U32) R(CVT_D_S64) R(CVT_D_U64)                  \
     R(CVT_INT) R(CVT_H_INT) R(FMA_SIDE) R(ADD_SIDE) R(SUB_SIDE) R(MUL_SIDE) R(PRMT) R(CARRY)       \
-    R(SHF_L) R(SHF_L_WRAP) R(SHF_R) R(SHF_R_WRAP) R(BFE_U32) R(BFE_S32) R(POPC) R(BREV)            \
+    R(SHF_L) R(SHF_L_WRAP) R(SHF_R) R(SHF_R_WRAP) R(BFE_U32) R(BFE_S32) R(BFI)                     \
+    R(POPC) R(CLZ) R(BREV) R(MULHI_U64) R(MULHI_S64)                                               \
+    R(DIV_U64) R(DIV_S64) R(REM_U64) R(REM_S64)                                                    \
     R(MIN_D) R(MAX_D) R(ABS_D)                                                                     \
     R(DP4A_UU) R(DP4A_US) R(DP4A_SU) R(DP4A_SS) R(SHFL) R(MATCH) R(ATOMIC)
 

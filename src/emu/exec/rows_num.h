@@ -120,16 +120,6 @@ static inline void f16_put(const Halves *from, bool two, U32 *row) {
 
 #endif
 
-/* a * b + c of f16, rounded to odd: the sum, what it lost (Knuth's two-sum), and if that is not
-** nothing the neighbour on its side where the last bit is not set. */
-static inline float f16_fma(float a, float b, float c) {
-    float product = a * b, sum = product + c, back = sum - product;
-    float lost = (product - (sum - back)) + (c - back);
-    int32_t bits = (int32_t)bits_f(sum), away = 1 | (bits ^ (int32_t)bits_f(lost)) >> 31;
-    bool moves = magnitude(lost) > 0; /* not where it is a NaN */
-    return float_of((uint32_t)(moves && !(bits & 1) ? bits + away : bits));
-}
-
 /* .ftz: subnormal operands are zero, and results that 11 bits leave below 2^-14. */
 static inline float f16_operand(float x, uint32_t how) {
     return how & HALF_FTZ && magnitude(x) < 0x1p-14f ? sign_alone(x) : x;
@@ -160,6 +150,82 @@ static inline void bf16_put(const Halves *from, bool two, U32 *row) {
     if (two) EACH_LANE row[i] |= bf16_bits(from->v[LANES + i]) << 16;
 }
 
+static inline float bf16_operand(float x, uint32_t how) {
+    (void)how;
+    return x;
+}
+
+static inline float bf16_finish(float x, uint32_t how) {
+    if (how & HALF_RELU) x = x <= 0 ? 0 : x;
+    return canon(x);
+}
+
+/* --- both --- */
+
+static inline bool bf16_fma_words(const U32 *a, const U32 *b, const U32 *c, bool two, U32 *to) {
+    (void)a, (void)b, (void)c, (void)two, (void)to;
+    return false;
+}
+
+/* a = a * b + c, rounded to odd: exact, or the one of both neighbours whose last bit is set. */
+#if defined(EMU_AVX512)
+enum { QUIET = _MM_FROUND_NO_EXC };
+
+static inline __m512 odd_fma(__m512 x, __m512 y, __m512 z) {
+    const __m512 down = _mm512_fmadd_round_ps(x, y, z, _MM_FROUND_TO_NEG_INF | QUIET);
+    const __m512 up = _mm512_fmadd_round_ps(x, y, z, _MM_FROUND_TO_POS_INF | QUIET);
+    const __mmask16 odd = _mm512_test_epi32_mask(_mm512_castps_si512(down), _mm512_set1_epi32(1));
+    return _mm512_mask_mov_ps(up, odd, down);
+}
+
+static inline void odd_fma_row(F32 *a, const F32 *b, const F32 *c) {
+    for (int k = 0; k < LANES; k += 16)
+        _mm512_store_ps(a + k, odd_fma(_mm512_load_ps(a + k), _mm512_load_ps(b + k),
+                                       _mm512_load_ps(c + k)));
+}
+
+/* The low halves of 16 words. */
+static inline __m512 f16_of_words(__m512i x) {
+    return _mm512_cvtph_ps(_mm512_cvtepi32_epi16(x));
+}
+
+static inline __m512i f16_fma_sixteen(__m512i a, __m512i b, __m512i c) {
+    __m512 x = odd_fma(f16_of_words(a), f16_of_words(b), f16_of_words(c));
+    const __mmask16 is_nan = _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q);
+    x = _mm512_mask_mov_ps(x, is_nan, _mm512_castsi512_ps(_mm512_set1_epi32(0x7fffffff)));
+    return _mm512_cvtepu16_epi32(_mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
+}
+
+/* Halves without modifiers, in registers from end to end: what one adds to is often the last one's
+** result, and each way through memory is waited for. */
+static inline bool f16_fma_words(const U32 *a, const U32 *b, const U32 *c, bool two, U32 *to) {
+    for (int k = 0; k < LANES; k += 16) {
+        const __m512i x = _mm512_loadu_si512(a + k), y = _mm512_loadu_si512(b + k);
+        const __m512i z = _mm512_loadu_si512(c + k);
+        __m512i sum = f16_fma_sixteen(x, y, z);
+        if (two) {
+            const __m512i high = f16_fma_sixteen(_mm512_srli_epi32(x, 16), _mm512_srli_epi32(y, 16),
+                                                 _mm512_srli_epi32(z, 16));
+            sum = _mm512_or_si512(sum, _mm512_slli_epi32(high, 16));
+        }
+        _mm512_store_si512(to + k, sum);
+    }
+    return true;
+}
+
+#define f16_fma_row  odd_fma_row
+#define bf16_fma_row odd_fma_row
+#else
+/* a * b + c of f16, rounded to odd: the sum, what it lost (Knuth's two-sum), and if that is not
+** nothing the neighbour on its side where the last bit is not set. */
+static inline float f16_fma(float a, float b, float c) {
+    float product = a * b, sum = product + c, back = sum - product;
+    float lost = (product - (sum - back)) + (c - back);
+    int32_t bits = (int32_t)bits_f(sum), away = 1 | (bits ^ (int32_t)bits_f(lost)) >> 31;
+    bool moves = magnitude(lost) > 0; /* not where it is a NaN */
+    return float_of((uint32_t)(moves && !(bits & 1) ? bits + away : bits));
+}
+
 /* a * b + c of bf16, rounded to odd, by way of doubles: there the product is exact. */
 static inline float bf16_fma(float a, float b, float c) {
     double product = (double)a * (double)b, sum = product + (double)c, back = sum - product;
@@ -172,17 +238,19 @@ static inline float bf16_fma(float a, float b, float c) {
     return float_of((uint32_t)(side != 0 && !(bits & 1) ? bits + away : bits));
 }
 
-static inline float bf16_operand(float x, uint32_t how) {
-    (void)how;
-    return x;
+static inline bool f16_fma_words(const U32 *a, const U32 *b, const U32 *c, bool two, U32 *to) {
+    (void)a, (void)b, (void)c, (void)two, (void)to;
+    return false; /* row by row */
 }
 
-static inline float bf16_finish(float x, uint32_t how) {
-    if (how & HALF_RELU) x = x <= 0 ? 0 : x;
-    return canon(x);
+static inline void f16_fma_row(F32 *a, const F32 *b, const F32 *c) {
+    EACH_LANE a[i] = f16_fma(a[i], b[i], c[i]);
 }
 
-/* --- both --- */
+static inline void bf16_fma_row(F32 *a, const F32 *b, const F32 *c) {
+    EACH_LANE a[i] = bf16_fma(a[i], b[i], c[i]);
+}
+#endif
 
 /* x, or a NaN where one of two shall make it one. */
 static inline float or_nan(float x, float a, float b, uint32_t how) {
