@@ -101,6 +101,7 @@ typedef struct MemForm {
     int64_t offset;
     uint32_t layout, lines; /* of Machine.layouts, from 1, 0: none; of Machine.lines */
     int base_reg;           /* register of the base; -1: a constant */
+    bool is_alone;          /* no other access has its layout */
     bool same_layout;       /* an access before it made sure that its layout holds */
     uint32_t array; /* of Code.arrays, that it is meant for, from 1; 0: any */
 } MemForm;

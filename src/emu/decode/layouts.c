@@ -6,6 +6,8 @@
 ** may run. Accesses of other sizes, and stores beside loads, have other layouts. */
 #include "emu/decode/decode.h"
 
+#include <stdlib.h>
+
 enum { NEAR = 64 }; /* how far back a form is looked for that has the layout */
 
 static bool has_layout(const MemForm *f) {
@@ -53,9 +55,17 @@ void layouts_forget(Decoder *d, int reg) {
     d->n_held = n;
 }
 
+static void find_alone(Code *code) {
+    int *uses = gi_alloc(((size_t)code->n_layouts + 1) * sizeof *uses);
+    for (int k = 0; k < code->n_mem; k++) uses[code->mem[k].layout]++;
+    for (int k = 0; k < code->n_mem; k++) code->mem[k].is_alone = uses[code->mem[k].layout] == 1;
+    free(uses);
+}
+
 void layouts_number(EmuModule *mod) {
     for (int i = 0; i < mod->n_code; i++) {
         Code *code = &mod->code[i];
+        find_alone(code);
         for (int k = 0; k < code->n_mem; k++) {
             MemForm *f = &code->mem[k];
             if (f->layout == 0) continue;

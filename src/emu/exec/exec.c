@@ -284,7 +284,8 @@ L_LDST_ASK: { /* a load of what others may change */
 }
 L_LOAD_SHARED: {
     const MemForm *f = &w->code->mem[in->imm];
-    const uint8_t *from = f->same_base && w->one_base ? uniform_shared(m, w, f) : NULL;
+    const bool is_one = f->same_base ? w->one_base : layout_was_one(m, f);
+    const uint8_t *from = is_one ? uniform_shared(m, w, f) : NULL;
     if (from) load_uniform(w, f, from);
     else if (!load_shared(m, w, in, f)) return STOP_FAULT;
     NEXT;

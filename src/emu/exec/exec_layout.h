@@ -13,7 +13,7 @@
 
 enum {
     LAYOUT_REACH = 1 << 30, /* bytes: lanes further apart have no layout */
-    LAYOUT_PAYS = 8,        /* accesses that a layout must serve to be worth finding */
+    LAYOUT_PAYS = 64,       /* accesses that a layout must serve to be worth finding */
     LAYOUT_WAITS = 8        /* at most 2 to that many accesses pass without a look */
 };
 
@@ -241,6 +241,28 @@ static inline void load_window(const Warp *w, const MemForm *f, const Layout *l,
     put_row(w, f, 0, low, high);
 }
 
+/* A word a lane, from anywhere. */
+static inline __m256i words_apart(const uint8_t *p, const S32 *apart) {
+    return _mm256_set_epi32(word_at(p + apart[7]), word_at(p + apart[6]), word_at(p + apart[5]),
+                            word_at(p + apart[4]), word_at(p + apart[3]), word_at(p + apart[2]),
+                            word_at(p + apart[1]), word_at(p + apart[0]));
+}
+
+static inline __m512i sixteen_apart(const uint8_t *p, const S32 *apart) {
+    return _mm512_inserti64x4(_mm512_castsi256_si512(words_apart(p, apart)),
+                              words_apart(p, apart + 8), 1);
+}
+
+static __attribute__((noinline)) void load_gathered(const Warp *w, const MemForm *f,
+                                                    const Layout *l, const uint8_t *p) {
+    put_row(w, f, 0, sixteen_apart(p, l->apart), sixteen_apart(p, l->apart + 16));
+}
+
+static inline void load_apart(const Warp *w, const MemForm *f, const Layout *l, const uint8_t *p) {
+    if (l->how == LAYOUT_WINDOW) load_window(w, f, l, p + l->low);
+    else load_gathered(w, f, l, p);
+}
+
 /* Neighbours, 16 and 16. */
 static inline void load_halves(const Warp *w, const MemForm *f, const Layout *l,
                                const uint8_t *p) {
@@ -261,6 +283,12 @@ static inline void load_few(const Warp *w, const MemForm *f, const Layout *l, co
     }
 }
 #else
+static inline void load_apart(const Warp *w, const MemForm *f, const Layout *l, const uint8_t *p) {
+    U32 v[LANES] __attribute__((aligned(64)));
+    for (int i = 0; i < LANES; i++) memcpy(v + i, p + l->apart[i], 4);
+    put_words(w, f, 0, v);
+}
+
 static inline void load_halves(const Warp *w, const MemForm *f, const Layout *l,
                                const uint8_t *p) {
     U32 v[LANES] __attribute__((aligned(64)));
@@ -291,18 +319,27 @@ static __attribute__((noinline)) void layout_move_lanes(Warp *w, const MemForm *
     else load_rows(w, f, p + l->low, at, (Pattern)l->pattern);
 }
 
+/* All lanes are neighbours. */
+static inline bool layout_is_row(const Layout *l, const MemForm *f) {
+    return l->pattern == LANES_DENSE && l->active == FULL_MASK && f->count == 1;
+}
+
+static inline void layout_load(Warp *w, const MemForm *f, const Layout *l, const uint8_t *p) {
+    if (l->pattern == LANES_UNIFORM) load_uniform(w, f, p);
+    else if (l->how == LAYOUT_PLACES) load_few(w, f, l, p);
+    else if (l->how == LAYOUT_HALVES) load_halves(w, f, l, p);
+    else load_apart(w, f, l, p);
+}
+
 /* Loads or stores at p + apart. */
 static inline void layout_move(Warp *w, const MemForm *f, const Layout *l, uint8_t *p) {
+    const uint64_t none = 0;
     w->moved |= f->is_store;
-    if (f->is_store || l->how == LAYOUT_LANES || !is_words(f)) layout_move_lanes(w, f, l, p);
-    else if (l->how == LAYOUT_PLACES) load_few(w, f, l, p);
-    else if (f->count > 1) layout_move_lanes(w, f, l, p);
-    else if (l->how == LAYOUT_HALVES) load_halves(w, f, l, p);
-#if defined(EMU_AVX512)
-    else load_window(w, f, l, p + l->low);
-#else
-    else layout_move_lanes(w, f, l, p);
-#endif
+    if (!f->is_store && is_words(f) && (f->count == 1 || l->how == LAYOUT_PLACES))
+        layout_load(w, f, l, p);
+    else if (!layout_is_row(l, f)) layout_move_lanes(w, f, l, p);
+    else if (f->is_store) store_elements(w, f, p, &none, true);
+    else load_elements(w, f, p, &none, true);
 }
 
 /* --- shared memory --- */
@@ -321,6 +358,15 @@ static __attribute__((noinline)) bool layout_shared(Machine *m, Warp *w, const M
         w->base = f->wide_base ? ((const U64 *)base)[lane] : ((const U32 *)base)[lane];
         w->one_base = l->pattern == LANES_UNIFORM;
     }
+    return true;
+}
+
+/* Had all lanes of a load one address the last time? Then it is looked at as such a load, and its
+** layout is compared by nobody. */
+static inline bool layout_was_one(const Machine *m, const MemForm *f) {
+    Layout *l = m->layouts ? &m->layouts[f->layout] : NULL;
+    if (l && l->pattern != LANES_UNIFORM) return false;
+    if (l) l->known = false;
     return true;
 }
 

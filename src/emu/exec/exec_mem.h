@@ -363,10 +363,13 @@ static inline bool of_neighbours(Machine *m, Warp *w, const MemForm *f, bool *ra
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic error "-Wswitch"
-static bool load_store_anew(Machine *m, Warp *w, const Ins *in, const MemForm *f) {
+/* Where an access has its layout for itself, neighbours are found as quickly without it. */
+static bool load_store(Machine *m, Warp *w, const Ins *in, const MemForm *f) {
     uint64_t at[LANES] __attribute__((aligned(64)));
     bool ran;
+    if (!f->is_alone && by_layout(m, w, f, &ran)) return ran;
     if (of_neighbours(m, w, f, &ran)) return ran;
+    if (f->is_alone && by_layout(m, w, f, &ran)) return ran;
     lane_addresses(w, f, at);
     switch ((Bound)f->bound) { /* no default: a new Bound wants its check here */
     case BOUND_ANY:
@@ -402,16 +405,11 @@ static bool load_store_anew(Machine *m, Warp *w, const Ins *in, const MemForm *f
 }
 #pragma GCC diagnostic pop
 
-static bool load_store(Machine *m, Warp *w, const Ins *in, const MemForm *f) {
-    bool ran;
-    return by_layout(m, w, f, &ran) ? ran : load_store_anew(m, w, in, f);
-}
-
 /* A plain load of shared memory. */
 static bool load_shared(Machine *m, Warp *w, const Ins *in, const MemForm *f) {
     if (f->layout && m->layouts && !m->shadow && layout_shared(m, w, f)) return true;
     const uint8_t *from = uniform_shared(m, w, f);
-    if (from == NULL) return load_store_anew(m, w, in, f);
+    if (from == NULL) return load_store(m, w, in, f);
     load_uniform(w, f, from);
     return true;
 }
