@@ -61,7 +61,7 @@ typedef struct Decoder {
     struct {
         int reg;
         uint32_t layout;
-    } held[MOST_HELD];    /* layouts.c: layouts that hold here, and the base registers they are of */
+    } held[MOST_HELD];    /* layouts.c: layouts that hold here, by their base registers */
     int n_held;
     Readers readers;      /* found when first asked for */
     bool *in_group;       /* per register: of a wgmma; NULL: there is none */
