@@ -127,9 +127,12 @@ static inline uint64_t size_of(uint64_t x, bool has_sign) {
     return has_sign && x >> 63 ? 0 - x : x;
 }
 
-/* Are all of the active lanes small, and none divided by 0? */
+/* Are all of the active lanes small, and none divided by 0? Where one is large, most are: the first
+** is looked at alone. */
 static inline bool all_small(const Warp *w, const U64 *a, const U64 *b, bool has_sign) {
-    uint64_t large = 0;
+    const int lane = __builtin_ctz(w->active);
+    uint64_t large = (size_of(a[lane], has_sign) | size_of(b[lane], has_sign)) >> QUOTIENT_BITS;
+    if (large) return false;
     EACH_LANE {
         const uint64_t both = size_of(a[i], has_sign) | size_of(b[i], has_sign);
         large |= ((both >> QUOTIENT_BITS) | (b[i] == 0)) & (uint64_t)w->lane64[i];
