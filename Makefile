@@ -81,7 +81,7 @@ library    := $(filter-out $O/obj/host/main.o $O/obj/host/precompile.o $(runtime
 modules    := $(sort $(shell find lua/gilua -name '*.lua'))
 references := $(patsubst %.c,%.so,$(wildcard kernels/*/reference.c))
 c_tests    := $(patsubst tests/c/%.c,$O/tests/%,$(filter-out %/fake_cuda.c %/fake_cupti.c %/fake_nvml.c,$(wildcard tests/c/*.c)))
-helpers    := $(addprefix tests/lua/,tap.lua agentprocess.lua archivetime.lua choices.lua fake.lua fakegpu.lua \
+helpers    := $(addprefix tests/lua/,tap.lua agentprocess.lua archivetime.lua browser.lua choices.lua fake.lua fakegpu.lua \
               held.lua heldruns.lua madekernels.lua madeup.lua natsserver.lua oddptx.lua overreals.lua pairkernels.lua \
               pairs_tape.lua problems.lua rewritten.lua scratch.lua tape.lua)
 scripts    := $(filter-out $(helpers),$(wildcard tests/lua/*.lua tests/cli/*.t))
@@ -384,7 +384,7 @@ help:
 	@echo "make            build ./gilua, lib/ (the CUDA library of gilua run), the kernels' CPU references"
 	@echo "make deps       install what building and the demo need (apt; NVRTC into deps/ if there is no CUDA)"
 	@echo "make deps-test  and what the tests need (a NATS server into deps/, without its service)"
-	@echo "make deps-dev   and what .ci/run needs (clang and LLVM, luacheck, pandas, debootstrap)"
+	@echo "make deps-dev   and what .ci/run needs (clang and LLVM, luacheck, Chromium, pandas, debootstrap)"
 	@echo "make demo       deps, build, then evolve a kernel: experiments/quickstart.lua"
 	@echo "make test       deps-test, build, then every test that needs no GPU"
 	@echo "make fresh-test demo and test on a bare Debian (SUITE=bookworm), as root: what is installed, what fails;"

@@ -25,8 +25,9 @@ local rooms = {
   { "store", "archive schema world merge evaluations" },
   { "farm", "farm funnel crew runner replayer gpureplayer worker compiler bench cluster agent" },
   { "report", "report folder described history findings kept tuned progress explain below t4 "
-    .. "junit judgewords tuningcache census lineage frontier interactions telling page.html "
-    .. "page.plot page.disparity page.live page.state page.landscape page.markup page.gnuplot" },
+    .. "junit judgewords tuningcache census lineage frontier interactions telling mutantcolumns "
+    .. "mutantstory page.html page.plot page.disparity page.live page.state page.landscape "
+    .. "page.laboratory page.markup page.gnuplot" },
   { "study", "approximation experiment fitness gecco2014 eurogp2014 tune validate replay adequacy "
     .. "best epistasis archipelago limit" },
   { "host", "branches hostcode hostvalue instances callers members" },
@@ -34,7 +35,7 @@ local rooms = {
     .. "scalarguess structguess argumentguess usage precision problemtext offered trial backport "
     .. "checkproblem coverage joined otherdata otherseeds promises textureguess recordedproblem "
     .. "recordedlimits mangled launchedit launchneeds certificate matching counterpart judgement "
-    .. "judgerecorded faultfile" },
+    .. "judgerecorded faultfile lineprofile" },
   { "prompt", "prompt inspect mutant errors" },
   { "command", "commands answer runs rundiff improve winner doctor meant watch judge serve" },
 }

@@ -36,14 +36,14 @@ spares() { # spares TEXT REGEX
 installs ""
 like "  a compiler and libraries" "install .* gcc libc6-dev liblua5.4-dev .* libxxhash-dev" "$asked"
 spares "nothing of the tests'" "perl|patch|procps|gnuplot|nats|nvjitlink"
-spares "nothing of developers'" "clang|llvm|lua-check|pandas|debootstrap|build-essential|g\+\+"
+spares "nothing of developers'" "clang|llvm|lua-check|chromium|pandas|debootstrap|build-essential|g\+\+"
 
 installs test
 like "  and what the tests call" "install .*perl patch procps" "$asked"
 like "  and plots" "install .* gnuplot-nox" "$asked"
 spares "no NATS server with its service" "install .*nats-server"
 [ -x /usr/sbin/nats-server ] || like "  but its file alone" "apt -qq download nats-server" "$asked"
-spares "nothing of developers'" "clang|llvm|lua-check|pandas|debootstrap"
+spares "nothing of developers'" "clang|llvm|lua-check|chromium|pandas|debootstrap"
 
 installs dev
 like "  and what developers use" "install .* lua-check" "$asked"

@@ -55,8 +55,16 @@ like "it says where the page is, by a name that nobody guesses" "^run/: http://1
 get "$port" "GET /$token/ HTTP/1.1\r\nHost: 127.0.0.1:$port\r\n\r\n" >answer
 like "the page" "^HTTP/1.0 200 OK" "$(head -1 answer)"
 sed '1,/^\r$/d' answer >served.html
-cmp -s served.html run/report.html
-ok $? "of a run that has ended is the file as it is"
+without() { sed -e '/id="mutants">$/,/<\/script>/d' -e '/id="mutants"><\/script>$/d' -e 's/ data-base=""//' "$1"; }
+cmp -s <(without served.html) <(without run/report.html)
+ok $? "of a run that has ended is the file as it is, but for its mutants"
+like "which are asked for: the run" '"best": [0-9]+,.*"source": \[' "$(get "$port" "GET /$token/head HTTP/1.0\r\n\r\n")"
+like "its mutants" '"words":\[".*"gain":\[1,' "$(get "$port" "GET /$token/mutants/0 HTTP/1.0\r\n\r\n")"
+like "one of them" '"genes": \[ \{ "gene": ' "$(get "$port" "GET /$token/mutant/3 HTTP/1.0\r\n\r\n")"
+is "none that there is not" 404 "$(ask "/$token/mutant/999")"
+is "no command that there is not" 404 "$(ask "/$token/do/remove/1")"
+like "a command is shown before it runs" '"command": "gilua verify run --mutant 3"' \
+  "$(get "$port" "GET /$token/do/verify/3 HTTP/1.0\r\n\r\n")"
 like "and may fetch nothing" "Content-Security-Policy: default-src 'none'" "$(cat answer)"
 like "its files are listed" 'href="result.json"' "$(get "$port" "GET /$token/files HTTP/1.0\r\n\r\n")"
 get "$port" "GET /$token/best.cu HTTP/1.0\n\n" | sed '1,/^\r$/d' >best.cu
@@ -64,7 +72,7 @@ cmp -s best.cu run/best.cu
 ok $? "and can be read"
 for path in / /x/ "/$token" "/$token/../secret.txt" "/$token/%2e%2e/secret.txt" "/$token/..%2fsecret.txt" \
   "/$token/link.txt" "/$token/pipe.txt" "/$token/.hidden.txt" "/$token/.lock" "/$token/archive.sqlite" \
-  "/$token//etc/passwd" "/$token/problem.kept/problem.lua" "/$token/none.txt" "/$token/best.cu%00.html"; do
+  "/$token//etc/passwd" "/$token/which/9/head" "/$token/job/1" "/$token/problem.kept/problem.lua" "/$token/none.txt" "/$token/best.cu%00.html"; do
   is "nothing else is: ${path//$token/TOKEN}" 404 "$(ask "$path")"
 done
 is "nothing can be sent" 405 "$(status_of "POST /$token/ HTTP/1.0\r\n\r\n")"
@@ -187,9 +195,10 @@ serve fourth "$GILUA" watch isles
 body >isles.html
 well_formed isles.html "the page of several runs"
 is "each has a line, in their order" "2/ 10/ a%20%3Cb/ " "$(grep -oE 'href="[^"]*"' isles.html | cut -d'"' -f2 | tr '\n' ' ')"
-like "with what its last generation came to" '>2</a></td><td class="l">ended</td><td class="r">2</td><td class="r">[0-9.]+×' "$(cat isles.html)"
-like "and whether it is at its end" '>10</a></td><td class="l">not at its end; nobody is at work' "$(cat isles.html)"
-get "$port" "GET /$token/2/ HTTP/1.0\r\n\r\n" | sed '1,/^\r$/d' | cmp -s - run/report.html
+like "with what its last generation came to" '>2</a></td><td class="l" data-sort="ended">ended</td>.*<td class="l" data-sort="emu">emu</td><td class="r" data-sort="2">2</td><td class="r" data-sort="[0-9.]+">[0-9.]+×' "$(cat isles.html)"
+like "and whether it is at its end" '>10</a></td><td class="l" data-sort="[^"]*">not at its end; nobody is at work' "$(cat isles.html)"
+get "$port" "GET /$token/2/ HTTP/1.0\r\n\r\n" | sed '1,/^\r$/d' >below.html
+cmp -s <(without below.html) <(without run/report.html)
 ok $? "a run's own page lies below it"
 is "whatever its name" 200 "$(ask "/$token/a%20%3Cb/")"
 for path in "/$token/files" "/$token/ring/" "/$token/2" "/$token/2/archive.sqlite" "/$token/2/../../secret.txt" "/$token/none/"; do

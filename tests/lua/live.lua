@@ -1,11 +1,12 @@
 -- live, state, census, landscape: the page of a run while it is on, and when it has ended.
 package.path = "lua/?.lua;lua/?/init.lua;tests/lua/?.lua;" .. package.path
 local census = require "gilua.report.census"
-local core = require "gilua.core"
 local evolve = require "gilua.search.evolve"
 local fake = require "fake"
+local gi = require "gilua"
 local html = require "gilua.report.page.html"
 local json = require "gilua.base.json"
+local laboratory = require "gilua.report.page.laboratory"
 local live = require "gilua.report.page.live"
 local plot = require "gilua.report.page.plot"
 local report = require "gilua.report.report"
@@ -113,32 +114,7 @@ local function counted(n, ticks)
   return c.result()
 end
 
-tap.case("of a long run one mutant of several is kept, and those that led a generation", function()
-  local few, many = counted(1000), counted(30000)
-  tap.is(#few.mutants.points .. " " .. few.mutants.every, "1000 1", "of a short one all")
-  local m = many.mutants
-  tap.ok(#m.points <= census.MOST and #m.points > census.MOST / 4, #m.points .. " of 30 000")
-  tap.is(m.all, 30000, "it says how many there were")
-  local leaders = 0
-  for _, point in ipairs(m.points) do
-    tap.ok(point.leads or point.id % m.every == 0, "one that stays: " .. point.id)
-    leaders = leaders + (point.leads and 1 or 0)
-    if leaders > 3 then break end
-  end
-  local all = 0
-  for _, point in ipairs(m.points) do all = all + (point.leads and 1 or 0) end
-  tap.is(all, 300, "every leader")
-  tap.ok(#counted(1000000).mutants.points <= census.MOST, "ten thousand generations too")
-end)
-
-tap.case("times that hardly differ have marks on their axis that can be read", function()
-  if not plot.available() then return tap.skip "gnuplot is not installed" end
-  local page = html.page { title = "T", search = counted(100, function(i) return 1000 + i % 2 end) }
-  tap.ok(page:find "time, over the unmodified", "the plot is there")
-  tap.is(page:match "<text>1%.000%d*</text>", nil, "no marks of a thousandth, one over the other")
-end)
-
-tap.case("operators are counted whole, whatever is kept of points", function()
+tap.case("operators are counted whole", function()
   local o = counted(30000).operators
   tap.is(#o, 2, "two operators")
   tap.is(("%s %d %d %d"):format(o[1].name, o[1].all, o[1].right, #o[1].generations),
@@ -147,42 +123,72 @@ tap.case("operators are counted whole, whatever is kept of points", function()
     "mutation 15000 12000 12000", "the second: races are not right")
 end)
 
-tap.case("a page of 15 000 mutants is no burden, and says how many it shows", function()
-  if not plot.available() then return tap.skip "gnuplot is not installed" end
-  local search = counted(15000)
-  for _, point in ipairs(search.mutants.points) do
-    point.genome = ("<_kernel.cu_%d>+<_kernel.cu_12> "):format(point.id):rep(20)
-  end
-  local began = core.system.seconds()
-  local page = html.page { title = "T", search = search }
-  tap.note(("%.2f MB, %.3f s"):format(#page / 1e6, core.system.seconds() - began))
-  tap.ok(#page < 3e6, ("%.2f MB"):format(#page / 1e6))
-  tap.has(page, ("%s of 15\u{202f}000 mutants, one of every 4 and those"):format(
-    (tostring(#search.mutants.points):gsub("^(%d)(%d%d%d)$", "%1\u{202f}%2"))), "in words")
-  tap.is(select(2, page:gsub("<circle cx=", "")), #search.mutants.points, "a mark for each")
-end)
-
-tap.case("a mark says what it is, whatever a genome holds", function()
+tap.case("a node says what it is, whatever a genome holds", function()
   if not plot.available() then return tap.skip "gnuplot is not installed" end
   local nasty = "<_a_1><_b_2> x='\"&]]> </title><script>alert(1)</script>\1\xff"
-  local search = { mutants = { all = 3, every = 1, points = {
-    { id = 1, generation = 1, birth = "initial", outcome = "right", time = 0.5, error = 0,
-      genome = nasty },
-    { id = 2, generation = 1, birth = "initial", outcome = "wrong", time = 2, genome = "endless" },
-    { id = 3, generation = 1, birth = "initial", outcome = "compile_error", genome = "" } } },
-    operators = {} }
+  local nodes = {
+    { id = 2, generation = 2, birth = "mutation", level = 0, genome = nasty, status = "ok",
+      gain = 2, parents = { 1 } },
+    { id = 1, generation = 1, birth = "initial", level = 1, genome = "", status = "race",
+      parents = {} },
+  }
+  local search = { operators = {}, lineage = { nodes = nodes, cut = false } }
   local page = html.page { title = "T", search = search }
-  tap.has(page, "<title>1, generation 1, initial: right, 2.000×, error 0\n&lt;_a_1&gt;&lt;_b_2&gt; "
+  tap.has(page, "<title>2, generation 2, mutation: 2.000×\n&lt;_a_1&gt;&lt;_b_2&gt; "
     .. "x='&quot;&amp;]]&gt; &lt;/title&gt;&lt;script&gt;alert(1)&lt;/script&gt;\u{fffd}ÿ</title>",
     "its title")
-  tap.has(page, "2, generation 1, initial: wrong, 0.500×, error ∞", "an error without end")
-  local lanes = page:match "Error and time.*"
-  tap.ok(lanes:find "<text> *1</text>" and not lanes:find "<text> *%d%.%d",
-    "on their axis generations are whole numbers")
-  tap.has(page, "3, generation 1, initial: compile error\n(the kernel as it is)", "and one")
   tap.is(select(2, page:gsub("<script", "")), 1, "no script but the page's own")
   local again = html.page { title = "T", search = json.decode(json.encode(search)) }
   tap.is(again, page, "made again from JSON it is the same")
+end)
+
+-- A laboratory of made-up rows, whose genes are `text`.
+local function laboratory_of(text, most)
+  local dir = tap.folder()
+  require "lfs".mkdir(dir)
+  local archive <close> = gi.archive.open(dir .. "/archive.sqlite")
+  local run = archive:begin_run { world = archive:world "{}", seed = 1, device = "emu",
+    problem = "p", command = "{}" }
+  for i = 1, 50 do
+    archive:evaluated(run, { id = i, birth = i == 1 and "unmodified" or "mutation",
+      genome = i == 1 and "" or text, parents = {}, acceptable = i % 2 == 0, fitness = i,
+      measurement = { status = "ok", ticks = 1000 + i, ns = 1, max_error = 0, mean_error = 0,
+        wrong = 0, unset = 0, registers = 8 } }, 1, "a case")
+  end
+  archive:flush()
+  local kept = laboratory.MOST
+  laboratory.MOST = most or kept
+  local saved = laboratory.saved(archive, run, { name = text, ended = true, genome = text,
+    problem = { source = "a < b\n", grammar = {}, parameters = {} } })
+  laboratory.MOST = kept
+  return saved
+end
+
+tap.case("mutants in a page are data, whatever a genome holds", function()
+  local saved = laboratory_of "x='\"&]]>\u{a0}</script><script>alert(1)</script>\1\xff"
+  local page = html.page { title = "T", search = { operators = {}, laboratory = saved } }
+  tap.is(select(2, page:gsub("<script", "")), 2, "the data, and the page's own script")
+  tap.is(select(2, page:gsub("alert%(1%)<", "")), 0, "no other")
+  local data = json.decode(page:match 'id="mutants">(.-)</script>')
+  tap.is(#data.pages[1].id, 50, "the data are JSON")
+  tap.is(data.pages[1].words[1], "x='\"&]]>\u{c2}\u{a0}</script><script>alert(1)</script>\1ÿ",
+    "with the gene as it is, what is no UTF-8 as Latin-1")
+  local again = html.page { title = "T", search = json.decode(json.encode {
+    operators = json.array {}, laboratory = saved }) }
+  tap.is(again, page, "made again from JSON it is the same")
+  local served = laboratory.served(page)
+  tap.ok(not served:find("alert", 1, true), "a page that is served has no mutants in it")
+  tap.has(served, '<section id="laboratory" data-base="">', "but asks for them")
+end)
+
+tap.case("of a long run a saved page keeps one mutant of several, and the foremost", function()
+  local saved = laboratory_of("A", 10)
+  local page = json.decode(saved.pages[1])
+  tap.is(page.all, 50, "it says how many there are")
+  local kept = {}
+  for _, id in ipairs(page.id) do kept[id] = true end
+  tap.ok(kept[5] and kept[10] and not kept[7], "one of five")
+  tap.ok(kept[2], "the one that led")
 end)
 
 tap.case("where the winner comes from: a tree, and its nearest line as a table", function()

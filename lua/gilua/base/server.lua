@@ -1,6 +1,6 @@
 -- server: a small HTTP/1.0 server on this machine's loopback address, for one person's browser. It
--- answers GET, one request a connection, and reads nothing but the request. What the answer is, its
--- caller says.
+-- answers GET and POST, one request a connection, and reads nothing but the request's head. What
+-- the answer is, its caller says.
 --
 -- No connection keeps another waiting. A request has MOST bytes and PATIENCE seconds; whoever reads
 -- its answer may be silent for as long. A file is read in pieces, as they are sent, whatever its
@@ -43,7 +43,8 @@ local function written(answer)
     "Cache-Control: no-store",
     "X-Content-Type-Options: nosniff", "Referrer-Policy: no-referrer",
     "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; img-src data:; "
-      .. "script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+      .. "script-src 'unsafe-inline'; connect-src 'self'; base-uri 'none'; "
+      .. "form-action 'none'; frame-ancestors 'none'",
     answer.again and "Refresh: 5\r\n" or "", answer.body or "" }, "\r\n")
 end
 
@@ -52,10 +53,10 @@ local function refusal(status, why)
 end
 
 -- What cannot be answered now may be at the next request: a folder that is gone for a moment, say.
-local function answer_or_why(answer, path)
+local function answer_or_why(answer, path, method)
   local ok, found = attempt(answer, path)
   if not ok then return refusal(503, tostring(found)) end
-  return found or refusal(404)
+  return found or refusal(method == "POST" and 405 or 404)
 end
 
 -- By another name than the machine's own a page of somebody else's asks, through the browser.
@@ -65,19 +66,27 @@ local function is_for_us(request)
   return name == nil or name == "localhost" or name == M.ADDRESS
 end
 
+-- What is wrong with a request, as a status.
+local function fault(request, method, act)
+  if not method then return 400 end
+  if method ~= "GET" and not (method == "POST" and act) then return 405 end
+  return not is_for_us(request) and 403 or nil
+end
+
 --- The answer to a request.
 ---@param request string with all its headers
 ---@param answer fun(path: string): HttpAnswer? none: there is nothing of that name
+---@param act? fun(path: string): HttpAnswer? what a POST does; none: nothing is done by that name
 ---@return string bytes
 ---@return HttpAnswer answer whose file comes behind these bytes
-function M.answered(request, answer)
+function M.answered(request, answer, act)
   local method, target = request:match "^(%u+) (/[^ \r\n]*) HTTP/1%.%d\r?\n"
-  local status = not method and 400 or method ~= "GET" and 405 or not is_for_us(request) and 403
+  local status = fault(request, method, act)
   if status then return written(refusal(status)), refusal(status) end
   local path = target:gsub("[?#].*", ""):gsub("%%(%x%x)", function(hex)
     return string.char(tonumber(hex, 16))
   end)
-  local found = answer_or_why(answer, path)
+  local found = answer_or_why(method == "POST" and act or answer, path, method)
   return written(found), found
 end
 
@@ -86,19 +95,19 @@ end
 
 local function is_whole(request) return request:find "\r?\n\r?\n" ~= nil end
 
-local function begin_answer(client, answer)
+local function begin_answer(client, answer, act)
   local found
-  client.piece, found = M.answered(client.request, answer)
+  client.piece, found = M.answered(client.request, answer, act)
   client.from, client.file, client.left = 1, found.file, found.size or 0
 end
 
 -- nil: it is over.
-local function read(client, answer)
+local function read(client, answer, act)
   local bytes, why, partial = client.socket:receive(4096)
   bytes = bytes or partial or ""
   client.request = client.request .. bytes
   if is_whole(client.request) then
-    begin_answer(client, answer)
+    begin_answer(client, answer, act)
   elseif #client.request > MOST or why == "closed" then
     return nil
   end
@@ -166,20 +175,21 @@ local function accept(listener, clients, now)
 end
 
 -- One that can be read or written goes on, or is over.
-local function go_on(clients, client, answer, now)
+local function go_on(clients, client, o, now)
   local goes_on
-  if client.piece then goes_on = write(client, now) else goes_on = read(client, answer) end
+  if client.piece then goes_on = write(client, now)
+  else goes_on = read(client, o.answer, o.act) end
   if not goes_on then drop(clients, client) end
 end
 
-local function step(listener, clients, answer, select)
+local function step(listener, clients, o, select)
   local readers, writers = waiting(listener, clients, host.seconds())
   local readable, writable = select(readers, writers, WAIT)
   local now = host.seconds()
   for _, list in ipairs { writable, readable } do
     for _, socket in ipairs(list) do
       if socket == listener then accept(listener, clients, now)
-      elseif clients[socket] then go_on(clients, clients[socket], answer, now) end
+      elseif clients[socket] then go_on(clients, clients[socket], o, now) end
     end
   end
 end
@@ -213,9 +223,10 @@ end
 
 --- Answers until something ends it: Ctrl-C, say.
 ---@param answer fun(path: string): HttpAnswer?
-function Server:run(answer)
-  local clients = {}
-  while true do step(self.listener, clients, answer, self.select) end
+---@param act? fun(path: string): HttpAnswer? what a POST does
+function Server:run(answer, act)
+  local clients, o = {}, { answer = answer, act = act }
+  while true do step(self.listener, clients, o, self.select) end
 end
 
 return M

@@ -7,6 +7,7 @@ local fail = require "gilua.base.fail"
 local gi = require "gilua"
 local answer = require "gilua.command.answer"
 local boxed = require "gilua.command.boxed"
+local lfs = require "lfs"
 local runs = require "gilua.command.runs"
 local shell = require "gilua.base.shell"
 local tune = require "gilua.command.tune"
@@ -18,12 +19,19 @@ local function require_fit(problem, o, fits, why)
   if not fits then fail("the winner of %s does not fit %s: %s", o.from, problem.dir, why) end
 end
 
+-- The run of --from, with its winner or, of RUN:NUMBER, with that mutant in the winner's place.
+local function from_run(text)
+  local dir, id = text:match "^(.+):(%d+)$"
+  if not dir or lfs.attributes(text, "mode") then return runs.read(text) end
+  return runs.of_mutant(runs.read(dir), math.tointeger(tonumber(id)))
+end
+
 -- What can be said of a start before anything is run: the genome of --from, that there is something
 -- to tune.
 local function asked_start(problem, o)
   if o.tune then tune.tunable(problem) end
   if not o.from then return nil end
-  local genome = runs.read(o.from).genome
+  local genome = from_run(o.from).genome
   require_fit(problem, o, problem.grammar:apply(genome))
   return genome
 end
@@ -351,7 +359,7 @@ function M.command()
     { name = "least", default = 0.01, min = 0.0,
       doc = "least gain of the winner, and of each gene that it keeps, as a share" },
     { name = "from", type = "string",
-      doc = "start from the winner of this run (of tune or evolve)" },
+      doc = "start from the winner of this run (of tune or evolve); RUN:N: from its mutant N" },
     { name = "tune", default = false, doc = "tune first, and start from the best settings" },
     tune.SAMPLE,
     { name = "genome", type = "string", check = check_genome,

@@ -109,6 +109,17 @@ local function front_of(result)
   return #list > 0 and list or nil
 end
 
+-- A copy of a run with another genome than the winner's, of which nothing is known yet.
+local function without_winner(run, genome)
+  local other = {}
+  for name, value in pairs(run) do other[name] = value end
+  other.genome, other.from = genome, nil
+  other.untested, other.untold, other.promises, other.streams = nil, nil, nil, nil
+  other.promised = nil
+  other.wrong = found_wrong(run.dir, genome)
+  return other
+end
+
 --- The same run with a point of its Pareto front in the winner's place. What is known of the winner
 --- alone (lines that nobody reaches, who found it) is not known of it.
 ---@param run FoundRun
@@ -123,13 +134,33 @@ function M.picked(run, number)
         #run.front == 1 and "" or "s")
       or ("%s has no Pareto front (gilua evolve --scheme gevo leaves one)"):format(run.dir))
   end
-  local picked = {}
-  for name, value in pairs(run) do picked[name] = value end
-  picked.genome, picked.pick, picked.from = point.genome, number, nil
-  picked.untested, picked.untold, picked.promises, picked.streams = nil, nil, nil, nil
-  picked.promised = nil
-  picked.wrong = found_wrong(run.dir, point.genome)
+  local picked = without_winner(run, point.genome)
+  picked.pick = number
   return with_certificate(picked)
+end
+
+local MUTANT = "SELECT genome FROM evaluations WHERE run = ?1 AND id = ?2"
+
+--- The same run with one of its mutants in the winner's place. What is known of the winner alone is
+--- not known of it.
+---@param run FoundRun
+---@param id? integer of the mutant, as `gilua log` and `export` have it; nil: the winner
+---@return FoundRun
+function M.of_mutant(run, id)
+  if not id then return run end
+  local path = run.dir .. "/" .. gi.history.FILE
+  if not lfs.attributes(path) then
+    results.refuse(run.dir, ("holds no %s, which has its mutants"):format(gi.history.FILE))
+  end
+  local archive <close> = gi.archive.open(path, { read_only = true })
+  local told = archive:told_run()
+  local row = told and archive:row(MUTANT, told.id, id)
+  if not row then
+    ends.with(ends.STATUS.usage, "%s has no mutant %d (gilua export lists them)", run.dir, id)
+  end
+  local one = without_winner(run, row.genome)
+  one.mutant = id
+  return with_certificate(one)
 end
 
 -- What compiled its mutants does so again, where the command line says nothing else.

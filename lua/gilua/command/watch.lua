@@ -1,13 +1,16 @@
 -- watch: gilua watch RUN: the page of a run, served to a browser on this machine, or over ssh on
 -- another. The address has a name that nobody can guess: on a machine of many people only those who
--- know the address see the page. Nothing but files of the run's own folder is served. A folder that
--- holds runs, those of islands say, has a page that leads to theirs.
+-- know the address see the page. Nothing but files of the run's own folder is served, and what its
+-- archive tells of its mutants (gilua.command.laboratory). A folder that holds runs, those of
+-- islands say, has a page that leads to theirs.
 
 local core = require "gilua.core"
 local fail = require "gilua.base.fail"
 local gi = require "gilua"
 local entries = require "gilua.base.entries"
+local laboratory = require "gilua.command.laboratory"
 local lfs = require "lfs"
+local parts = require "gilua.report.page.laboratory"
 local printable = require "gilua.base.printable"
 local runlist = require "gilua.command.runlist"
 local state = require "gilua.report.page.state"
@@ -66,6 +69,19 @@ local function nothing_yet(dir, alive)
     when = os.date("%Y-%m-%d %H:%M:%S", now), patience = 60 } }
 end
 
+-- Returns a page whose mutants the browser asks for, where there is an archive to ask.
+local function asking(dir, text)
+  return gi.results.is_run(dir) and parts.served(text) or text
+end
+
+-- The laboratory alone: of a run whose page has none, or is too large.
+local function laboratory_page(dir)
+  if not gi.results.is_run(dir) then return nil end
+  return { status = 200, type = HTML, body = gi.markup.document { title = dir,
+    body = ("<h1>%s</h1>\n%s"):format(gi.markup.escape(dir), parts.section()),
+    script = parts.SCRIPT, style = parts.STYLE } }
+end
+
 -- A page that is larger than a text may be goes as it is.
 local function page(dir)
   local path, alive = ("%s/%s"):format(dir, gi.live.FILE), core.file.locked(dir .. "/.lock")
@@ -73,22 +89,24 @@ local function page(dir)
   local is_large = there and (lfs.attributes(path, "size") or 0) > MOST_PAGE
   if is_large then return file(dir, gi.live.FILE) end
   return { status = 200, type = HTML, body = state.served(
-    there and gi.textfile.read(path, "the page") or nothing_yet(dir, alive), alive) }
+    there and asking(dir, gi.textfile.read(path, "the page")) or nothing_yet(dir, alive),
+    alive) }
 end
 
-local function of_run(dir, rest)
+local function of_run(o, rest)
+  local dir = o.dir
   if rest == "" or rest == gi.live.FILE then return page(dir) end
   if rest == "files" then return listing(dir) end
-  return file(dir, rest)
+  if rest == "laboratory" then return laboratory_page(dir) end
+  return laboratory.answer(o, rest) or file(dir, rest)
 end
 
--- Of a folder that holds runs: NAME/… is what NAME's own is.
-local function of_several(dir, names, rest)
-  if rest == "" then return { status = 200, type = HTML, body = runlist.page(dir, names) } end
-  local wanted, inner = rest:match "^([^/]+)/(.*)$"
-  for _, name in ipairs(names) do
-    if name == wanted then return of_run(("%s/%s"):format(dir, name), inner) end
+local function without(names, name)
+  local others = {}
+  for _, other in ipairs(names) do
+    if other ~= name then others[#others + 1] = other end
   end
+  return others
 end
 
 local function is_of_run(dir)
@@ -98,16 +116,44 @@ local function is_of_run(dir)
   return false
 end
 
+-- Which run a path is about, and what of it: of a folder that holds runs, NAME/… is what NAME's own
+-- is. nil: none; and the runs that there are, where the folder itself is meant.
+local function place(dir, token, path, acts)
+  local rest = path:sub(1, #token + 2) == ("/%s/"):format(token) and path:sub(#token + 3)
+  if not rest then return nil end
+  if is_of_run(dir) then return { dir = dir, beside = {}, acts = acts }, rest end
+  local names = gi.results.runs_in(dir)
+  if rest == "" then return nil, names end
+  local wanted, inner = rest:match "^([^/]+)/(.*)$"
+  for _, name in ipairs(names) do
+    if name == wanted then
+      return { dir = ("%s/%s"):format(dir, name), beside = without(names, name), acts = acts },
+        inner
+    end
+  end
+end
+
 --- What a request for a path is answered; nil where there is nothing.
 ---@param dir string
 ---@param token string the first part of each path
 ---@param path string
+---@param acts? LaboratoryJobs
 ---@return HttpAnswer?
-function M.answer(dir, token, path)
-  local rest = path:sub(1, #token + 2) == ("/%s/"):format(token) and path:sub(#token + 3)
-  if not rest then return nil end
-  if is_of_run(dir) then return of_run(dir, rest) end
-  return of_several(dir, gi.results.runs_in(dir), rest)
+function M.answer(dir, token, path, acts)
+  local o, rest = place(dir, token, path, acts)
+  if o then return of_run(o, rest) end
+  return rest and { status = 200, type = HTML, body = runlist.page(dir, rest) }
+end
+
+--- Does what a POST to a path asks for; nil where it is nothing that can be done.
+---@param dir string
+---@param token string
+---@param path string
+---@param acts LaboratoryJobs
+---@return HttpAnswer?
+function M.act(dir, token, path, acts)
+  local o, rest = place(dir, token, path, acts)
+  return o and laboratory.act(o, rest)
 end
 
 --------------------------------------------------------------------------------------------------
@@ -154,12 +200,15 @@ function M.run()
     doc = "Serves the page of a run, live, to a browser on this machine or over ssh.",
     positional = { { name = "run", doc = "its folder, or one that holds several" } },
     { name = "port", default = 0, min = 0, max = 65535, doc = "of 127.0.0.1; 0: any free one" },
+    { name = "look", default = false, doc = "show only: no button of the page runs anything" },
   }
   local dir = o.run:gsub("(.)/+$", "%1")
   require_run(dir)
   local server <close>, token = gi.server.open(o.port), random_name()
+  local jobs <close> = not o.look and laboratory.jobs() or nil
   tell(o, server, token)
-  server:run(function(path) return M.answer(dir, token, path) end)
+  server:run(function(path) return M.answer(dir, token, path, jobs) end,
+    jobs and function(path) return M.act(dir, token, path, jobs) end)
 end
 
 return M

@@ -16,6 +16,8 @@ local M = {}
 
 local PICK = { name = "pick", type = "integer", min = 1,
   doc = "the N-th of the run's Pareto front, in place of its winner" }
+local MUTANT = { name = "mutant", type = "integer", min = 1,
+  doc = "this mutant of the run, by its number, in place of its winner" }
 local UNSEEN = 1 << 32 -- seeds from here on are never drawn in evolution
 
 --------------------------------------------------------------------------------------------------
@@ -445,14 +447,14 @@ local function say_right(o, run, found)
 end
 
 --- Measures a run's winner on data that nobody saw, and keeps what it found in the run's folder.
----@param o table options of gilua verify: run, pick, cases, device, jobs, quiet
+---@param o table options of gilua verify: run, pick, mutant, cases, device, jobs, quiet
 ---@return FoundRun run
 ---@return { own: table, other?: table, all_right: boolean, approximate?: string,
 ---  untested: integer[], certificate?: Certificate } found
 ---@return string? wrong where it is wrong, in a sentence
 ---@return table value for JSON
 function M.verified(o)
-  local run = runs.picked(runs.read(o.run), o.pick)
+  local run = runs.of_mutant(runs.picked(runs.read(o.run), o.pick), o.mutant)
   local code = runs.code(run)
   answer.say(o, "%s", runs.code_line(run, code))
   local problem = gi.problem(run.folder)
@@ -475,7 +477,7 @@ function M.verified(o)
       seed = UNSEEN + run.seed }
   end
   local value = verified(o, run, code, farm, found)
-  keep(o, value)
+  if not o.mutant then keep(o, value) end -- what apply reads is of the winner
   return run, found, wrong_sentence(found), value
 end
 
@@ -493,7 +495,7 @@ function M.verify()
     doc = "Measures what a run found on data that nobody saw: every answer, and the time.",
     positional = { { name = "run", doc = "the run's folder, out/…" } },
     { name = "cases", default = 5, min = 1, doc = "how many new cases of the problem's own data" },
-    PICK, boxed.OPTION, answer.JSON, table.unpack(gi.cli.compiling),
+    PICK, MUTANT, boxed.OPTION, answer.JSON, table.unpack(gi.cli.compiling),
   }
   return answer.given(o, verify)
 end

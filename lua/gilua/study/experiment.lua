@@ -139,7 +139,7 @@ local function observers(study)
     e.winner = parts.winner
     return e, { on = true, text = under_way(run, "evolution") }
   end
-  study._report = gi.report.observer(study._folder, { error = study.error or nil, page = page })
+  study._report = gi.report.observer(study._folder, { page = page })
   return { study._report, gi.progress.new { quiet = study.options.quiet } }
 end
 

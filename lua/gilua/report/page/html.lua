@@ -7,6 +7,7 @@ local evolve = require "gilua.search.evolve"
 local frontier = require "gilua.report.frontier"
 local gnuplot = require "gilua.report.page.gnuplot"
 local interactions = require "gilua.report.interactions"
+local laboratory = require "gilua.report.page.laboratory"
 local landscape = require "gilua.report.page.landscape"
 local markup = require "gilua.report.page.markup"
 local nodes = require "gilua.report.page.nodes"
@@ -626,8 +627,8 @@ local function body(e)
   local missing = not plot.available() and p(escape(select(2, plot.available())), "note") or ""
   return table.concat {
     top(e), state.banner(e.state), nodes.section(e.cluster), missing, beside_the_paper(e),
-    winner(e), validation(e, word), pictures(e), floor(e, word), tuning(e, word),
-    evolution(e, word), landscape.lineage(e, word), landscape.mutants(e, word),
+    winner(e), landscape.mutants(e), validation(e, word), pictures(e), floor(e, word), tuning(e, word),
+    evolution(e, word), landscape.lineage(e, word),
     landscape.operators(e, word), frontier.section(e, word), pareto(e, word), control(e, word),
     runs(e, word), cleanup(e, word), interactions.section(e), offers(e), stages(e), provenance(e),
   }
@@ -639,7 +640,8 @@ end
 function M.page(e)
   return markup.document {
     title = e.title or "An experiment", attributes = state.attributes(e.state),
-    script = state.script(e.state),
+    script = (e.search and e.search.laboratory and laboratory.SCRIPT or "")
+      .. state.script(e.state), style = laboratory.STYLE,
     body = gnuplot.together(function() return body(e) end, function(why)
       return p(escape(why), "note")
     end),

@@ -1,18 +1,18 @@
--- landscape: what a search looked like, on its page: every mutant as a point, where the winner's
--- genes come from, and what the operators' children were worth. Each point says which mutant it is.
+-- landscape: what a search looked like, on its page: where the winner's genes come from, and what
+-- the operators' children were worth. Each point says which mutant it is.
 
 local genome = require "gilua.search.genome"
+local laboratory = require "gilua.report.page.laboratory"
 local markup = require "gilua.report.page.markup"
 local plot = require "gilua.report.page.plot"
 
 local M = {}
 
-local code, escape, grid, p, section = markup.code, markup.escape, markup.grid, markup.p,
-  markup.section
+local code, escape, grid, section = markup.code, markup.escape, markup.grid, markup.section
 local over, percent, shown, telling = markup.over, markup.percent, markup.shown, markup.telling
 
 --------------------------------------------------------------------------------------------------
--- Every mutant
+-- Genomes under the mouse
 
 local LONGEST = 240 -- letters of a genome under the mouse
 
@@ -23,51 +23,7 @@ local function shortened(text)
     genome.length(text))
 end
 
--- What a point says: "512, generation 7, crossover: right, 1.113×, error 2.9e-06", and its genome.
-local function title(point)
-  local time = point.time and (", %s, error %s"):format(markup.times(1 / point.time),
-    point.error == math.huge and "∞" or shown(point.error, "%.3g")) or ""
-  return escape(("%d, generation %d, %s: %s%s\n%s"):format(point.id, point.generation, point.birth,
-    point.outcome:gsub("_", " "), time, shortened(point.genome)))
-end
-
 local GREY = "#8a8a8a"
-local COLOURS = { right = "#0072b2", wrong = "#d55e00", compile_error = GREY, race = "#cc79a7",
-  timeout = "#e69f00", loop_limit = "#e69f00", illegal_address = "#009e73" }
-
--- Outcomes in the order of how many there are, each with its colour and its points.
-local function by_outcome(points)
-  local groups = {}
-  for _, point in ipairs(points) do
-    local group = groups[point.outcome]
-    if not group then
-      group = { name = point.outcome:gsub("_", " "), outcome = point.outcome,
-        colour = COLOURS[point.outcome] or "#56b4e9", points = {} }
-      groups[point.outcome], groups[#groups + 1] = group, group
-    end
-    table.insert(group.points, point)
-  end
-  table.sort(groups, function(a, b)
-    if #a.points ~= #b.points then return #a.points > #b.points end
-    return a.outcome < b.outcome
-  end)
-  return groups
-end
-
--- Groups as plot.cloud takes them: the place of a point from it and the number of its group.
-local function placed(groups, place)
-  local list = {}
-  for i, group in ipairs(groups) do
-    local points = {}
-    for k, point in ipairs(group.points) do
-      local x, y = place(point, i)
-      points[k] = { x, y, title = title(point) }
-    end
-    list[i] = { name = ("%s: %d"):format(group.name, #points), colour = group.colour,
-      points = points }
-  end
-  return list
-end
 
 local function range_of(points, key)
   local least, most = math.huge, -math.huge
@@ -77,66 +33,12 @@ local function range_of(points, key)
   return least, most
 end
 
-local function time_and_error(ran, what, id)
-  local axis, place = plot.error_axis(ran)
-  local least, most = range_of(ran, "time")
-  least, most = least / 1.15, most * 1.15 -- times that hardly differ have room too
-  return plot.cloud(placed(by_outcome(ran), function(point)
-    return place(point.error), point.time
-  end), { id = id, x = what, y = "time, over the unmodified", log = true, xtics = axis,
-    ytics = plot.times(least, most), height = 360,
-    xrange = { -0.4, axis[#axis][2] + 0.6 }, yrange = { least, most } })
-end
-
--- A place of its own for each near the middle of its cell, the same whenever it is drawn.
-local function shaken(id, step) return (id * step % 1 - 0.5) * 0.7 end
-
-local function not_run(rest, id)
-  local groups = by_outcome(rest)
-  local first, last = range_of(rest, "generation")
-  local lanes = {}
-  for i, group in ipairs(groups) do lanes[i] = { group.name, i } end
-  local function place(point, lane)
-    return point.generation + shaken(point.id, 0.618034), lane + shaken(point.id, 0.754878)
-  end
-  return plot.cloud(placed(groups, place), {
-    id = id, x = "generation", xtics = plot.whole(first, last), ytics = lanes, margin = 112,
-    height = 110 + 36 * #lanes, xrange = { first - 0.7, last + 0.7 },
-    yrange = { 0.4, #lanes + 0.6 } })
-end
-
-local function how_many(m)
-  if m.every == 1 then return ("All %s mutants"):format(shown(m.all, "grouped")) end
-  return ("%s of %s mutants, one of every %d and those that led a generation"):format(
-    shown(#m.points, "grouped"), shown(m.all, "grouped"), m.every)
-end
-
---- Every mutant as a point.
+--- Every mutant of a run, which a reader can ask.
 ---@param e table
----@param word fun(): string
 ---@return string
-function M.mutants(e, word)
-  local m = e.search and e.search.mutants
-  if not m or #m.points == 0 then return "" end
-  local ran, rest = {}, {}
-  for _, point in ipairs(m.points) do
-    local list = point.time and ran or rest
-    if point.time and not point.error then point.error = math.huge end -- null in JSON
-    list[#list + 1] = point
-  end
-  local what = m.error or "mean error of an answer"
-  local parts = { p(("%s. Time is over that of the unmodified kernel on the same case, error is "
-    .. "the %s; <code>gilua show RUN NUMBER</code> tells all of one."):format(how_many(m),
-    escape(what))) }
-  if #ran > 0 then
-    parts[2] = telling(("Error and time of the %s that ran; below and to the left is better.")
-      :format(shown(#ran, "grouped")), time_and_error(ran, what, word()))
-  end
-  if #rest > 0 then
-    parts[#parts + 1] = telling(("The %s that did not run to their end, or failed a check, by "
-      .. "generation and cause."):format(shown(#rest, "grouped")), not_run(rest, word()))
-  end
-  return section("Every mutant", table.concat(parts))
+function M.mutants(e)
+  local saved = e.search and e.search.laboratory
+  return saved and laboratory.section(saved) or ""
 end
 
 --------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ local evolve = require "gilua.search.evolve"
 local explain = require "gilua.report.explain"
 local host = require "gilua.base.host"
 local html = require "gilua.report.page.html"
+local laboratory = require "gilua.report.page.laboratory"
 local lineage = require "gilua.report.lineage"
 local telling = require "gilua.report.telling"
 
@@ -148,6 +149,17 @@ function M.lineage(past, run)
   return line
 end
 
+-- Every mutant of a run, as the page keeps it; nil where it has no archive.
+local function laboratory_of(o, run)
+  local result, past = run.result or evolve.so_far(run), o.past
+  if not past.archive then return nil end
+  o.stories = o.stories or {}
+  return laboratory.saved(past.archive, past.id, {
+    name = ("%s, seed %d"):format(run.problem.title or run.problem.name, run.seed),
+    device = M.description(run.scheme.farm), ended = run.result ~= nil and not run.stopped,
+    genome = result and result.best.genome, problem = run.problem, known = o.stories })
+end
+
 --- The page of a run of one's own.
 ---@param run Run
 ---@param parts table `evolution`, `search` and `winner`
@@ -171,12 +183,12 @@ end
 --- An observer that keeps the page of a run.
 ---@param page LivePage
 ---@param past table the run's gilua.history observer
----@param options? { error?: table, page?: fun(run: Run, parts: table): table, table? } error: as
----  gilua.census has it; page: the table of the page, made of the parts `evolution`, `search` and
----  `winner`, and its state where that is not the run's
+---@param options? { page?: fun(run: Run, parts: table): table, table? } page: the table of the
+---  page, made of the parts `evolution`, `search` and `winner`, and its state where that is not the
+---  run's
 ---@return table observer with write(run, always), for whoever knows when
 function M.observer(page, past, options)
-  local counted = census.observer(options and options.error)
+  local counted = census.observer()
   local o = { on_generation = counted.on_generation, past = past }
   local make = options and options.page or M.own_page
 
@@ -184,6 +196,7 @@ function M.observer(page, past, options)
     local result = run.result or evolve.so_far(run)
     local search = counted.result()
     search.lineage = M.lineage(o.past, run)
+    search.laboratory = laboratory_of(o, run)
     return { evolution = evolution_of(run), search = search,
       winner = result and winner_of(o, run, result) }
   end

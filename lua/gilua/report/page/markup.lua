@@ -242,8 +242,8 @@ local TELL = [[
 ]]
 
 --- A whole page.
----@param o { title: string, body: string, attributes?: string, script?: string } attributes: of the
----  element body
+---@param o { title: string, body: string, attributes?: string, script?: string, style?: string }
+---  attributes: of the element body
 ---@return string
 function M.document(o)
   local script = (o.body:find('class="said"', 1, true) and TELL or "") .. (o.script or "")
@@ -251,6 +251,7 @@ function M.document(o)
     "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n",
     '<meta name="viewport" content="width=device-width, initial-scale=1"/>\n',
     ("<title>%s</title>\n<style>\n"):format(M.escape(o.title)), STYLE,
+    o.style or "",
     ("</style>\n</head>\n<body%s>\n"):format(o.attributes or ""), o.body,
     script ~= "" and "<script>\n// <![CDATA[\n" .. script .. "// ]]>\n</script>\n" or "",
     "</body>\n</html>\n",

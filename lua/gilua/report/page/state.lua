@@ -1,7 +1,8 @@
 -- state: what a page says of the run that it shows: under way, ended, stopped, or left alone by a
 -- process that is gone. A page that says "under way" loads itself again, and stops when nobody
 -- writes it any more. `gilua watch` knows who is at work and says so in the page that it serves; a
--- page opened as a file knows no more than when it was written.
+-- page opened as a file knows no more than when it was written. While a reader looks at a mutant
+-- (data-busy) it waits.
 
 local markup = require "gilua.report.page.markup"
 local shell = require "gilua.base.shell"
@@ -21,7 +22,11 @@ local M = {}
 local RELOAD = [[
 (function () {
   var page = document.body.dataset, age = Date.now() / 1000 - page.written;
-  function again(seconds) { setTimeout(function () { location.reload(); }, 1000 * seconds); }
+  function again(seconds) {
+    setTimeout(function () {
+      if (page.busy) again(seconds); else location.reload();
+    }, 1000 * seconds);
+  }
   if (page.state != "on") return;
   if (page.served || age < page.patience) return again(page.every);
   page.state = "late";
