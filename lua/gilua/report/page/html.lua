@@ -627,8 +627,8 @@ local function body(e)
   local missing = not plot.available() and p(escape(select(2, plot.available())), "note") or ""
   return table.concat {
     top(e), state.banner(e.state), nodes.section(e.cluster), missing, beside_the_paper(e),
-    winner(e), landscape.mutants(e), validation(e, word), pictures(e), floor(e, word), tuning(e, word),
-    evolution(e, word), landscape.lineage(e, word),
+    winner(e), landscape.mutants(e), validation(e, word), pictures(e), floor(e, word),
+    tuning(e, word), evolution(e, word), landscape.lineage(e, word),
     landscape.operators(e, word), frontier.section(e, word), pareto(e, word), control(e, word),
     runs(e, word), cleanup(e, word), interactions.section(e), offers(e), stages(e), provenance(e),
   }
