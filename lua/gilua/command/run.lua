@@ -107,6 +107,8 @@ local function options(command)
     { name = "api-errors", type = "string", default = "yes", check = check_yes,
       doc = "yes or no: tell calls that fail and whose error the program does not look at" },
     { name = "json", type = "string", doc = "the file for the findings and the table, as JSON" },
+    { name = "sarif", type = "string", doc = "the file for the findings as SARIF 2.1.0" },
+    { name = "junit", type = "string", doc = "the file for the results as JUnit XML" },
     { name = "worst", type = "flag", doc = "approximate functions (__sinf, __fdividef …) "
       .. "give the worst value that the PTX ISA allows" },
     { name = "gpu", default = "h200", doc = "which GPU it is" },
@@ -265,7 +267,7 @@ local function refused(folder)
 end
 
 local function record_injected(o)
-  for _, name in ipairs { "check", "repeats", "threads", "memory", "json" } do
+  for _, name in ipairs { "check", "repeats", "threads", "memory", "json", "sarif", "junit" } do
     if o[name] then
       ends.with(ends.STATUS.usage, "--%s is of the virtual GPU, and %s is recorded on this "
         .. "machine's GPU, where nothing of it is checked", name, o.program[1])
@@ -311,6 +313,10 @@ local function run(o)
   if o.recording then told_of(o) end
   if o.json then
     textfile.write(o.json, json.encode(programrun.value(all, model, o.program, status)) .. "\n")
+  end
+  if o.sarif then gi.sarif.write(o.sarif, programrun.scan(all, o.program, status)) end
+  if o.junit then
+    gi.junit.write(o.junit, "gilua run " .. o.program[1], programrun.cases(all, status))
   end
   return end_of(status, signal, all)
 end

@@ -269,4 +269,66 @@ function M.value(all, model, program, status)
   }
 end
 
+-- The file that a finding's text names beside its line: "…, saxpy.cu line 12".
+local function file_of(f)
+  local found
+  for words, line in f.text:gmatch "([^,;]+) line (%d+)" do
+    local file = words:match "/.*$" or words:match "%S+$"
+    if tonumber(line) == f.line and file ~= "PTX" and file ~= "source" then found = file end
+  end
+  return f.line > 0 and found or nil
+end
+
+-- What kept the program from being run as it is.
+local function problems_of(all)
+  local list = {}
+  if all.refusal then list[1] = all.refusal end
+  if all.missing then list[#list + 1] = all.missing end
+  if all.findings_left_out > 0 then
+    list[#list + 1] = ("%s at further places are not listed"):format(plural(all.findings_left_out,
+      "finding"))
+  end
+  return list
+end
+
+--- The same for SARIF (gilua.report.sarif).
+---@param all table of M.read
+---@param program string[]
+---@param status integer how the program ended
+---@return table
+function M.scan(all, program, status)
+  local findings = {}
+  for i, f in ipairs(all.findings) do
+    local of_kernel = f.kernel ~= ""
+    findings[i] = { kind = f.kind, text = f.text, warning = WARNINGS[f.kind] or false,
+      kernel = of_kernel and f.kernel or nil, file = file_of(f), line = f.line, count = f.count,
+      block = of_kernel and { f.block_x, f.block_y, f.block_z } or nil,
+      thread = of_kernel and { f.thread_x, f.thread_y, f.thread_z } or nil }
+  end
+  return { findings = findings, program = program, status = status, problems = problems_of(all) }
+end
+
+--- The same for JUnit (gilua.report.junit): a case for the program's own status, and one for each
+--- finding, or one that there is none. Warnings are no failures.
+---@param all table of M.read
+---@param status integer
+---@return JunitCase[]
+function M.cases(all, status)
+  local cases, problems = {}, problems_of(all)
+  cases[1] = { name = "its own status", failure = status ~= 0
+    and ("the program ended with status %d"):format(status) or nil }
+  for _, f in ipairs(all.findings) do
+    if not WARNINGS[f.kind] then
+      cases[#cases + 1] = { name = ("%s%s%s"):format((f.kind:gsub("_", " ")),
+        f.kernel ~= "" and " in " .. M.short(f.kernel) or "",
+        f.line > 0 and (", line %d"):format(f.line) or ""), failure = f.text }
+    end
+  end
+  for _, text in ipairs(problems) do
+    cases[#cases + 1] = { name = "it can be run", failure = text }
+  end
+  if #cases == 1 then cases[2] = { name = "no finding" } end
+  return cases
+end
+
 return M
