@@ -26,8 +26,8 @@ local rooms = {
   { "farm", "farm funnel crew runner replayer gpureplayer worker compiler bench cluster agent" },
   { "report", "report folder described history findings kept tuned progress explain below t4 "
     .. "junit sarif judgewords tuningcache census lineage frontier interactions telling "
-    .. "mutantcolumns mutantstory page.html page.plot page.disparity page.live page.state page.landscape "
-    .. "page.laboratory page.markup page.gnuplot" },
+    .. "mutantcolumns mutantstory page.html page.plot page.disparity page.live page.state "
+    .. "page.landscape page.laboratory page.markup page.gnuplot" },
   { "study", "approximation experiment fitness gecco2014 eurogp2014 tune validate replay adequacy "
     .. "best epistasis archipelago limit" },
   { "host", "branches hostcode hostvalue instances callers members" },

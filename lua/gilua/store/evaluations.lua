@@ -63,6 +63,24 @@ function M.is_right(archive, row)
   return archive:decoded(row.reply).off == 0
 end
 
+local ONE = "SELECT v.*, m.reply AS _reply FROM evaluations v "
+  .. "JOIN evaluation e ON e.run = v.run AND e.id = v.id "
+  .. "LEFT JOIN measurement m ON m.key = e.measurement WHERE v.run = ?1 AND v.id = ?2"
+
+--- One evaluation, as M.of has it.
+---@param archive gilua.archive
+---@param run integer
+---@param id integer
+---@param baseline? table the unmodified kernel's on the same case; nil: it is that itself
+---@return table row
+function M.one(archive, run, id, baseline)
+  local row = setmetatable(archive:row(ONE, run, id), unpacked(archive))
+  row.baseline = baseline or row
+  check(archive, row)
+  if row.acceptable ~= nil then row.acceptable = row.acceptable == 1 end
+  return row
+end
+
 --- All evaluations of a run, in their order; each has the measurement of the unmodified kernel on
 --- the same case as `baseline`. An `acceptable` is true or false.
 ---@param archive gilua.archive open as long as they are used

@@ -15,6 +15,7 @@ local described = require "gilua.report.described"
 local evaluations = require "gilua.store.evaluations"
 local evolve = require "gilua.search.evolve"
 local fail = require "gilua.base.fail"
+local fingerprint = require "gilua.base.fingerprint"
 local fitness = require "gilua.study.fitness"
 local drawing = require "gilua.search.genome"
 local gevo = require "gilua.search.gevo"
@@ -42,19 +43,72 @@ Replay.__close = function(self) self:close() end
 
 --------------------------------------------------------------------------------------------------
 -- What is known: evaluations by genome
+--
+-- Of each evaluation there are a few whole numbers here, so that a million of them take some
+-- 100 MB; the row itself is read when it is asked for.
 
--- Each with `case`: which comparison with the unmodified kernel it was part of, from 1; of the
--- generations these are their numbers.
-local function numbered(rows)
-  local case, list = 0, {}
-  for _, row in ipairs(rows) do
-    if row.birth == "unmodified" then case = case + 1 end
-    if row.baseline then
-      row.case_number = case
-      list[#list + 1] = row
+---@class ReplayIndex
+---@field archive gilua.archive
+---@field run integer[] of each evaluation, by its place in the index
+---@field id integer[] likewise
+---@field case integer[] which comparison with the unmodified kernel it was part of, from 1; of the
+---  generations these are their numbers
+---@field before integer[] the place of the evaluation of the same genome before it; 0: none
+---@field last table<integer, integer> the place of a genome's last evaluation, by its number
+---@field baselines table<integer, integer[]> the ids of a run's unmodified kernels, by case
+---@field kept table<string, table> rows of unmodified kernels, which many ask for
+local Index = {}
+Index.__index = Index
+
+local SOME = "SELECT id, birth, genome FROM evaluation WHERE run = ?1 AND id > ?2 "
+  .. "ORDER BY id LIMIT 20000"
+
+-- Adds the evaluations of a run.
+function Index:add(run)
+  local baselines, after = {}, math.mininteger
+  self.baselines[run] = baselines
+  repeat
+    local rows = self.archive:rows(SOME, run, after)
+    for _, row in ipairs(rows) do
+      if row.birth == "unmodified" then baselines[#baselines + 1] = row.id end
+      if #baselines == 0 or math.type(row.genome) ~= "integer" then
+        fail("%s is broken: evaluation %s has no %s", self.archive.path, tostring(row.id),
+          #baselines == 0 and "unmodified kernel before it" or "genome")
+      end
+      local at = #self.id + 1
+      self.run[at], self.id[at], self.case[at] = run, row.id, #baselines
+      self.before[at], self.last[row.genome] = self.last[row.genome] or 0, at
     end
+    after = #rows > 0 and rows[#rows].id
+  until not after
+end
+
+-- The unmodified kernel's evaluation of a case of a run.
+function Index:baseline(run, case)
+  local key = ("%d %d"):format(run, case)
+  self.kept[key] = self.kept[key]
+    or evaluations.one(self.archive, run, self.baselines[run][case])
+  return self.kept[key]
+end
+
+-- The evaluation at a place of the index.
+function Index:row(at)
+  local run, case = self.run[at], self.case[at]
+  local baseline = self:baseline(run, case)
+  if baseline.id == self.id[at] then return baseline end
+  return evaluations.one(self.archive, run, self.id[at], baseline)
+end
+
+-- The place of a genome's evaluation nearest to a case of a run: of other runs the first; nil.
+function Index:nearest(number, own, case)
+  local best, distance
+  local at = number and self.last[number] or 0
+  while at > 0 do -- backwards, so that of equal ones the first is taken
+    local d = self.run[at] == own and math.abs(self.case[at] - case) or math.huge
+    if not best or d <= distance then best, distance = at, d end
+    at = self.before[at]
   end
-  return list
+  return best
 end
 
 local OTHERS = "SELECT * FROM run WHERE world = ?1 AND id <> ?2 ORDER BY id"
@@ -64,33 +118,25 @@ local function base_of(run)
   return type(scheme) == "table" and scheme.base or nil
 end
 
--- The unmodified kernel's, by the number of the case: a search's winner is judged on the second one
--- after the last generation, and finalists on the first, which is not there where there were none.
-local function with_last(baselines, run, archive)
-  local generations = archive:row("SELECT max(generation) AS n FROM evaluation WHERE run = ?1",
-    run.id).n or 0
-  if run.ended and #baselines == generations + 1 then
-    baselines[generations + 2] = baselines[generations + 1]
-  end
-  return baselines
+-- How many unmodified kernels a run had: a search's winner is judged on the second one after the
+-- last generation, and finalists on the first, which is not there where there were none. Then the
+-- last counts twice.
+local function cases_of(index, run)
+  local n = #index.baselines[run.id]
+  local generations = index.archive:row("SELECT max(generation) AS n FROM evaluation "
+    .. "WHERE run = ?1", run.id).n or 0
+  return n, run.ended and n == generations + 1 and generations + 2 or n
 end
 
--- Genome -> its evaluations, those of the run itself first; and the unmodified kernel's in order.
+-- The evaluations of the run itself and of others of the same world and base.
 local function known(archive, run)
-  local by_genome, baselines, runs = {}, {}, { run }
+  local index = setmetatable({ archive = archive, run = {}, id = {}, case = {}, before = {},
+    last = {}, baselines = {}, kept = {} }, Index)
+  index:add(run.id)
   for _, other in ipairs(archive:rows(OTHERS, run.world, run.id)) do
-    if base_of(other) == base_of(run) then runs[#runs + 1] = other end
+    if base_of(other) == base_of(run) then index:add(other.id) end
   end
-  for i, one in ipairs(runs) do
-    for _, row in ipairs(numbered(evaluations.of(archive, one.id))) do
-      row.own = i == 1
-      if row.own and row.birth == "unmodified" then baselines[#baselines + 1] = row end
-      local list = by_genome[row.genome] or {}
-      by_genome[row.genome] = list
-      list[#list + 1] = row
-    end
-  end
-  return by_genome, with_last(baselines, run, archive)
+  return index
 end
 
 --------------------------------------------------------------------------------------------------
@@ -99,36 +145,45 @@ end
 local Farm = { device = "replay", virtual = true, check_mode = "every" }
 Farm.__index = Farm
 
-local function nearest(list, case)
-  local best, distance
-  for _, row in ipairs(list) do
-    local d = row.own and math.abs(row.case_number - case) or math.huge
-    if not best or d < distance then best, distance = row, d end
-  end
-  return best
-end
-
--- A text that tells a mutant by what is compiled; nil where the genome does not fit.
+-- A few words that tell a mutant by what is compiled; nil where the genome does not fit.
 function Farm:source_of(genome)
   local source, detail = self.problem.grammar:apply(genome)
   if not source then return nil end
   local names = {}
   for name, value in pairs(detail.params) do names[#names + 1] = name .. "=" .. value end
   table.sort(names)
-  return table.concat(names, " ") .. "\n" .. source
+  return fingerprint.of_text(table.concat(names, " ") .. "\n" .. source)
 end
 
--- Evaluations of another genome that makes the same source.
-function Farm:like(genome)
-  if not self.by_source then
-    self.by_source = {}
-    for text, list in pairs(self.by_genome) do
-      local source = self:source_of(text)
-      if source and not self.by_source[source] then self.by_source[source] = list end
+local GENOMES = "SELECT id, text FROM genome WHERE id > ?1 ORDER BY id LIMIT 20000"
+
+-- The number of each genome that was evaluated, by its source; of equal ones the first.
+local function by_source(farm)
+  local list, after = {}, math.mininteger
+  repeat
+    local rows = farm.index.archive:rows(GENOMES, after)
+    for _, row in ipairs(rows) do
+      local source = farm.index.last[row.id] and farm:source_of(row.text)
+      if source and not list[source] then list[source] = row.id end
     end
-  end
+    after = #rows > 0 and rows[#rows].id
+  until not after
+  return list
+end
+
+-- The number of another genome that makes the same source; nil.
+function Farm:like(genome)
+  self.by_source = self.by_source or by_source(self)
   local source = self:source_of(genome)
   return source and self.by_source[source]
+end
+
+local NUMBER = "SELECT id FROM genome WHERE text = ?1"
+
+-- The number of a genome that was evaluated; nil.
+function Farm:number_of(genome)
+  local row = self.index.archive:row(NUMBER, genome)
+  return row and self.index.last[row.id] and row.id
 end
 
 -- The measurement of a row as it would have been on another case: times in proportion.
@@ -151,25 +206,27 @@ function Farm:answer(genome, case)
   genome = self:without_base(genome)
   local counts = self.counts
   counts.asked = counts.asked + 1
-  local list = self.by_genome[genome]
-  if not list then
-    list = self:like(genome)
-    if list then counts.by_source = counts.by_source + 1 end
+  local number = self:number_of(genome)
+  if not number then
+    number = self:like(genome)
+    if number then counts.by_source = counts.by_source + 1 end
   end
-  if not list then
+  if not number then
     counts.missing = counts.missing + 1
     local m = runner.failed("missing", "the archive has no evaluation of it")
     m.genome = genome
     return m
   end
-  local m = as_on(nearest(list, case), self:baseline(case))
+  local at = self.index:nearest(number, self.run, case)
+  local m = as_on(self.index:row(at), self:baseline(case))
   m.genome, m.source_hash, m.ptx_hash = genome, m.source, m.ptx
   return m
 end
 
 -- The unmodified kernel on a case; after the last the first again.
 function Farm:baseline(case)
-  return self.baselines[(case - 1) % #self.baselines + 1]
+  return self.index:baseline(self.run,
+    math.min((case - 1) % self.cases + 1, self.own_cases))
 end
 
 function Farm:case_info()
@@ -228,15 +285,13 @@ local function stored_acceptable(own)
   return own.archived ~= nil and own.archived.acceptable == true
 end
 
+local FIRST = "SELECT genome FROM evaluations WHERE run = ?1 AND generation = 1 "
+  .. "AND birth IN ('initial', 'start') ORDER BY id"
+
 -- The first population of the run, as it was.
 local function first_population(replay)
   local genomes = {}
-  local rows = evaluations.of(replay.archive, replay.run.id)
-  for _, row in ipairs(rows) do
-    if row.generation == 1 and (row.birth == "initial" or row.birth == "start") then
-      genomes[#genomes + 1] = row.genome
-    end
-  end
+  for i, row in ipairs(replay.archive:rows(FIRST, replay.run.id)) do genomes[i] = row.genome end
   return function(n) return table.move(genomes, 1, math.min(n, #genomes), 1, {}) end
 end
 
@@ -384,10 +439,11 @@ function M.open(dir, which)
   check_scheme(scheme, run, dir)
   local self = setmetatable({ dir = dir, archive = archive, run = run, scheme = scheme, own = {},
     problem = problem_of(dir, scheme) }, Replay)
-  local by_genome, baselines = known(archive, run)
-  if #baselines == 0 then fail("%s: no generation of that run is complete", path) end
-  self.farm = setmetatable({ problem = self.problem, by_genome = by_genome, baselines = baselines,
-    base = scheme.base or "", options = {},
+  local index = known(archive, run)
+  local own_cases, cases = cases_of(index, run)
+  if own_cases == 0 then fail("%s: no generation of that run is complete", path) end
+  self.farm = setmetatable({ problem = self.problem, index = index, run = run.id,
+    own_cases = own_cases, cases = cases, base = scheme.base or "", options = {},
     devices = { { name = "an archive", device = "replay" } },
     counts = { asked = 0, by_source = 0, missing = 0 } }, Farm)
   return self
