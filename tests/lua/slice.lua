@@ -114,6 +114,11 @@ tap.case("templates: arguments under their names", function()
   text = "template <class F> __global__ void k(int n, F f) { for (int i = 0; i < n; i++) f(i); }\n"
   tap.has(scratch.sentence(cut, text, "k", { template = { "float" } }),
     "stands for a lambda or a function object", "one that is called is no number")
+  text = "#include <concepts>\ntemplate <std::floating_point T>\n"
+    .. "__global__ void k(T *x) { *x = 1; }\n"
+  tap.has(scratch.sentence(cut, text, "k", { template = { "float" } }),
+    "the compiler of GPU code has no <concepts>: say `typename` in a concept's place",
+    "one with a concept")
   s = cut("template <class A>\n\nstatic __global__\nvoid k(A x, A *y)\n{\n  *y = x;\n}\n", "k",
     { template = { "int" } })
   tap.is(lines(s.source)[4], "void k(A x, A *y)",

@@ -2,10 +2,14 @@
 -- else guessed: a template's arguments, the sizes, block and grid, dynamic shared memory.
 
 local csource = require "gilua.source.csource"
+local fixedblock = require "gilua.new.fixedblock"
 local instances = require "gilua.host.instances"
 local scalaruse = require "gilua.new.scalaruse"
 
 local M = {}
+
+--- Does the code rely on a number of threads that the launch does not give it? Why it does, or nil.
+M.fixed_block = fixedblock.why
 
 local DIMENSIONS = { "x", "y", "z" }
 local ELEMENTS = { 1, 2, 4, 8, 16 } -- that a thread may take
@@ -231,80 +235,6 @@ local function size_from_names(read, s, d, used)
 end
 
 --------------------------------------------------------------------------------------------------
--- Blocks that are not to be tuned
-
-local function is_offered(offer, name)
-  for _, macro in ipairs(offer and offer.macros or {}) do
-    if macro.name == name then return true end
-  end
-  return false
-end
-
--- Is an expression made of macros that are offered?
-local function is_made_of(host, offer, text)
-  local t <close>, any = csource.tokens(text), false
-  for i = 1, #t do
-    if t:kind(i) == "name" and not host.SIZES[t[i]] and t[i] ~= "static_cast" then
-      if not is_offered(offer, t[i]) then return false end
-      any = true
-    end
-  end
-  return any
-end
-
--- Shared memory of a size of its own, which is no warp's.
-local function fixed_shared(read, offer)
-  local body = read.body
-  local i = body:find(1, "__shared__")
-  while i do
-    repeat i = i + 1 until not body[i] or body[i] == ";" or body[i] == "["
-    local close = body[i] == "[" and body:match(i)
-    local inner = close and body:text(i + 1, close - 1)
-    if inner and inner ~= "32" and read.host:value(inner)
-        and not is_made_of(read.host, offer, inner) then
-      return inner
-    end
-    i = body:find(i, "__shared__")
-  end
-end
-
--- A name that the launch makes its block of and the kernel uses as well.
-local function shared_name(read, offer)
-  local text = read.launch and read.launch.block or ""
-  local t <close> = csource.tokens(read.host.dims[text] or text)
-  for i = 1, #t do
-    if t:kind(i) == "name" and t[i] ~= "dim3" and read.body:find(1, t[i])
-        and not is_offered(offer, t[i]) then
-      return t[i]
-    end
-  end
-end
-
-local function launch_bounds(head)
-  local i = head:find(1, "__launch_bounds__", "(")
-  local close = i and head:match(i + 1)
-  return close and head:text(i + 2, close - 1)
-end
-
---- Does the code rely on a number of threads that the launch does not give it? Why it does, or nil.
----@param read Reading
----@param block integer[]
----@param offer? Offer macros that go with the block: who relies on them relies on nothing else
----@return string?
-function M.fixed_block(read, block, offer)
-  local inner = fixed_shared(read, offer)
-  if inner then return "shared memory has a size of its own, " .. inner end
-  for i, p in ipairs(read.sliced.item.template or {}) do
-    if read.template[i] == tostring(block[1]) then
-      return ("template parameter %s is it"):format(p.name)
-    end
-  end
-  local name, bounds = shared_name(read, offer), launch_bounds(read.head)
-  if name then return ("the kernel uses %s as well"):format(name) end
-  return bounds and ("__launch_bounds__(%s)"):format(bounds)
-end
-
---------------------------------------------------------------------------------------------------
 -- Blocks where nothing says how many threads they have
 
 local BLOCK_NAMES = { "BLOCK", "THREADS", "TILE", "NTHREADS", "WORKGROUP", "LOCAL_SIZE" }
@@ -373,7 +303,7 @@ end
 -- by its shared memory, the usual ones.
 local function blocks_of(read, used)
   local list = {}
-  local bounds = launch_bounds(read.head)
+  local bounds = fixedblock.launch_bounds(read.head)
   local most = bounds and read.host:value(csource.split(bounds)[1] or "")
   if most and used == 1 then add_block(list, { most }, used) end
   local sides, any = named_sides(read, used)
@@ -442,7 +372,10 @@ function M.shape(read)
   local blocks = not block and blocks_of(read, used) or nil
   local s = { size = {}, link = {}, each = {}, rows = {}, shared = {}, taken = {},
     block_guessed = not block, block = block or blocks[1], blocks = blocks,
-    from = grid and "the launch at " .. launch.place .. M.assumed(read, launch.grid) or nil }
+    from = grid and "the launch at " .. launch.place .. M.assumed(read, launch.grid) or nil,
+    unknown = launch and launch.grid and not grid and ("the grid of the launch at %s, %s, has no "
+      .. "value that the file tells"):format(launch.place, (launch.grid:gsub(" ?%. ?", ".")))
+      or nil }
   for d = 1, grid and used or 0 do size_from_grid(read, s, grid, d) end
   if grid and not s.link[1] and read.body:find(1, "gridDim", ".") then
     size_of_strides(read, s, grid)

@@ -194,7 +194,8 @@ local function draft_of(read, folder, jobs)
   return { folder = folder, reading = read, shape = shape, args = args, constants = constants,
     jobs = jobs,
     shared = launchguess.shared(read, shape),
-    size_note = shape.from and "from " .. shape.from or "GUESS" }
+    size_note = shape.from and "from " .. shape.from
+      or shape.unknown and "GUESS: " .. shape.unknown or "GUESS" }
 end
 
 -- Why it does not run as described, or nil, the ticks that it takes and what speaks against its

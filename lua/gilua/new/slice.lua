@@ -402,6 +402,13 @@ local function lambda_hint(self, e)
     .. "--template with a struct of the file that has operator(), or a kernel without the template"
 end
 
+-- The compiler of code for a GPU alone has no concepts of the C++ library.
+local function concept_hint(left)
+  if not left.what:find "#%s*include%s*<concepts>" then return "" end
+  return "; the compiler of GPU code has no <concepts>: say `typename` in a concept's place, in a "
+    .. "copy of the file"
+end
+
 local function refuse(self, e)
   local lost = {}
   for _, l in ipairs(self.left_out) do
@@ -412,7 +419,7 @@ local function refuse(self, e)
     end
     if l.why:sub(1, #COMPLAINT) == COMPLAINT then
       lost[#lost + 1] = ("\n  (left out before: %s:%d, %s; %s%s)"):format(l.file, l.line, l.what,
-        l.why, above(self, l))
+        l.why, above(self, l) .. concept_hint(l))
     end
   end
   fail("kernel %s does not compile for a GPU alone: %s:%d: %s%s%s", self.kernel,
