@@ -48,7 +48,9 @@
 
 __device__ __forceinline__ unsigned shared_address(const void *p)
 {
-    return (unsigned)__cvta_generic_to_shared(p);
+    unsigned long long address;
+    asm("cvta.to.shared.u64 %0, %1;" : "=l"(address) : "l"(p));
+    return (unsigned)address;
 }
 
 // 16 rows of 16 numbers, a row an address.

@@ -177,16 +177,16 @@ static void maps(void) {
         EmuStatus status;
     } tries[] = {
         {"a good map of no memory", "no allocation", EMU_ILLEGAL_ADDRESS},
-        {"a step of 0", "no tensor map is at", EMU_LAUNCH_ERROR},
-        {"six dimensions", "no tensor map is at", EMU_LAUNCH_ERROR},
+        {"a step of 0", "an element stride is not 1 to 8", EMU_LAUNCH_ERROR},
+        {"six dimensions", "it has no 1 to 5 dimensions", EMU_LAUNCH_ERROR},
         {"three dimensions", "a tensor map of 3 dimensions for a copy of 2", EMU_LAUNCH_ERROR},
-        {"a box of terabytes", "a box of 4294967280 bytes", EMU_ILLEGAL_ADDRESS},
+        {"a box of terabytes", "a box has no 1 to 256 elements", EMU_LAUNCH_ERROR},
         {"a type of 200", "no tensor map is at", EMU_LAUNCH_ERROR}};
-    bad[0].address = 4096;
+    for (int i = 0; i < 6; i++) bad[i].address = 4096;
     bad[1].step[1] = 0;
     bad[2].rank = 6;
     bad[3].rank = 3;
-    bad[3].step[2] = 1;
+    bad[3].step[2] = bad[3].box[2] = 1;
     bad[4].box[0] = bad[4].box[1] = 65535;
     bad[5].type = 200;
     for (int i = 0; i < 6; i++) {

@@ -44,7 +44,7 @@ boxed 0 new new k.cu
 sed -i 's/^  size = .*/  size = 1000,/' k/problem.lua
 boxed 0 check check k --jobs 1
 boxed 0 tune tune k --jobs 1 --out tuned
-boxed 0 evolve evolve k --population 6 --generations 2 --jobs 1 --out run
+boxed 0 evolve evolve k --population 6 --generations 2 --seed 2 --jobs 1 --out run
 boxed 0 verify verify run --cases 1 --jobs 1
 boxed 0 apply apply run --anyway
 boxed 0 "new of a recording" new a.rec b.rec -o p --source app.cu

@@ -27,7 +27,7 @@ local function case(_, spec)
   for i = 1, n do
     y[i], w[i] = SAME and 0 or i, 2 * i
     local v = y[i]
-    for _ = 1, 3 do v = v * 0.25 + 0.5 * (SAME and v or w[i]) end
+    for _ = 1, 32 do v = v * 0.25 + 0.5 * (SAME and v or w[i]) end
     expected[i] = v
   end
   return { name = "scale", answers = n, n = n, w = w, output = y, initial = y:copy(), expected = expected,
@@ -38,7 +38,7 @@ return { name = "scale", source = "kernel.cu", kernel = "scale", parameters = {}
   tolerance = { max_error = 1e-3, wrong_above = 1e-3 }, checked_case = { n = 100 }, case = case,
   launch = function(c)
     return { grid = (c.n + 63) // 64, block = 64,
-             args = { c.output, SAME and c.output or c.w, { "i32", c.n }, { "i32", 3 } } }
+             args = { c.output, SAME and c.output or c.w, { "i32", c.n }, { "i32", 32 } } }
   end }
 LUA
 }
@@ -49,7 +49,7 @@ return { source = "kernel.cu", kernel = "scale", size = 4096, block_size_x = 64,
   grammar = { pragmas = false, consts = false, launch_bounds = false, restricts = false },
   args = { { name = "y", type = "f32", count = "size_x", role = "inout", fill = { 0, 1 } },
            { name = "w", type = "f32", count = "size_x", fill = { 0, 1 } },
-           { name = "n", type = "i32", value = "size_x" }, { name = "count", type = "i32", value = 3 } } }
+           { name = "n", type = "i32", value = "size_x" }, { name = "count", type = "i32", value = 32 } } }
 LUA
 evolve() { "$GILUA" evolve "$1" --population 24 --generations 2 --weak-data --out "$1-run"; }
 

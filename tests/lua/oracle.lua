@@ -124,7 +124,7 @@ local SAME = { unsigned = "unsigned int", ["long long int"] = "long long", ["lon
 local function plain(type)
   type = type:gsub("%b[]", "[")
   local stars = select(2, type:gsub("[*%[]", ""))
-  local base = type:gsub("%[", ""):gsub("%(%*%)", ""):gsub("[*&]", " ")
+  local base = type:gsub("%[", ""):gsub("%([*&]%)", ""):gsub("[*&]", " ")
   for _, word in ipairs { "const", "volatile", "__restrict", "struct", "typename" } do
     base = base:gsub("%f[%w_]" .. word .. "%f[^%w_]", " ")
   end

@@ -55,6 +55,11 @@ static void pipe_totals(Machine *m, double total[PIPES]) {
     }
 }
 
+/* Clocks of work at a rate; what a model has no rate for takes none. */
+static double over(double work, double rate) {
+    return rate > 0 ? work / rate : 0;
+}
+
 /* Ticks that the arithmetic takes on all SMs, by the pipe that is busy longest. Address computation
 ** and copies are none of it: another kernel for the same answers may do without. */
 static double least_arithmetic(const double total[PIPES], const double rate[PIPES], double sms) {
@@ -62,7 +67,7 @@ static double least_arithmetic(const double total[PIPES], const double rate[PIPE
     double most = 0;
     for (size_t i = 0; i < sizeof arithmetic / sizeof *arithmetic; i++) {
         CostPipe k = arithmetic[i];
-        most = fmax(most, total[k] / sms / rate[k]);
+        most = fmax(most, over(total[k] / sms, rate[k]));
     }
     return most;
 }
@@ -107,7 +112,7 @@ static Traffic traffic_of(const Machine *m, int resident) {
 /* A cache gives bytes at one rate, and answers requests, a line each, at another. */
 static double requests(double sectors, double lines, double bytes_per_clock,
                        double lines_per_clock) {
-    return fmax(sectors * 32 / bytes_per_clock, lines_per_clock > 0 ? lines / lines_per_clock : 0);
+    return fmax(over(sectors * 32, bytes_per_clock), over(lines, lines_per_clock));
 }
 
 static double l2_clocks(const EmuModel *g, const Cost *c, const Traffic *t) {
@@ -122,8 +127,7 @@ static double atomic_clocks(const EmuModel *g, const Cost *c) {
     uint64_t most = 0;
     for (int k = 0; k < COST_ATOMIC_LINES; k++)
         if (c->atomic_line[k] > most) most = c->atomic_line[k];
-    double all = g->atomics_per_clock > 0 ? (double)c->atomic_ops / g->atomics_per_clock : 0;
-    return fmax(all, (double)most * g->clocks_atomic);
+    return fmax(over((double)c->atomic_ops, g->atomics_per_clock), (double)most * g->clocks_atomic);
 }
 
 static double energy_of(const EmuModel *g, const Traffic *t, const double total[PIPES], double ns) {
@@ -149,13 +153,14 @@ static double latency_of(const EmuModel *g, const Cost *c, const Traffic *t, dou
 
 /* --- the sum --- */
 
-/* No part of the model may be shorter than its work over the rate that the GPU has for it. */
+/* No part of the model may be shorter than its work over the rate that the GPU has for it; a model
+** without a rate has no such floor. */
 static void check_floors(const EmuModel *g, const EmuResult *r, const Cost *c, const Traffic *t,
                          const double total[PIPES], const double rate[PIPES], double sms) {
     double left = (r->ticks - g->launch_ticks) * (1 + 1e-9);
-    for (int k = 0; k < PIPES; k++) assert(total[k] / sms / rate[k] <= left);
-    assert(t->dram * 32 / g->dram_bytes_per_clock <= left);
-    assert((t->sectors - (double)c->store_sectors) * 32 / g->l2_bytes_per_clock <= left);
+    for (int k = 0; k < PIPES; k++) assert(over(total[k] / sms, rate[k]) <= left);
+    assert(over(t->dram * 32, g->dram_bytes_per_clock) <= left);
+    assert(over((t->sectors - (double)c->store_sectors) * 32, g->l2_bytes_per_clock) <= left);
     assert(t->sectors + 1e-6 >= (double)c->dram_sectors || t->dram >= (double)c->dram_sectors);
     assert(r->ticks >= g->launch_ticks);
     (void)left, (void)t, (void)c, (void)total, (void)rate, (void)sms, (void)r, (void)g;
@@ -171,7 +176,7 @@ void cost_finish(Machine *m, int resident) {
     double blocks = (double)c->blocks > 0 ? (double)c->blocks : 1;
     double sms = model->sms >= 1 ? model->sms : 1;
     double busiest = ceil(blocks / sms);
-    for (int k = 0; k < PIPES; k++) part[k] = total[k] / blocks * busiest / rate[k];
+    for (int k = 0; k < PIPES; k++) part[k] = over(total[k] / blocks * busiest, rate[k]);
     Traffic t = traffic_of(m, resident);
     double bytes[3] = {l2_clocks(model, c, &t),
                        requests(t.dram, t.dram_lines, model->dram_bytes_per_clock,
@@ -179,7 +184,7 @@ void cost_finish(Machine *m, int resident) {
                        atomic_clocks(model, c)};
     r->work.part_issue = norm(part, PIPES, 2);
     r->work.part_memory = norm(bytes, 3, 1);
-    r->work.least_memory = (double)c->dram_sectors * 32 / model->dram_bytes_per_clock;
+    r->work.least_memory = over((double)c->dram_sectors * 32, model->dram_bytes_per_clock);
     r->work.least_arithmetic = least_arithmetic(total, rate, sms);
     r->work.part_latency = latency_of(model, c, &t, busiest, resident);
     double parts[3] = {r->work.part_issue, r->work.part_memory, r->work.part_latency};

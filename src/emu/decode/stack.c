@@ -4,9 +4,9 @@
 ** program set (cudaLimitStackSize, 1 KB by default). What is known beforehand is what functions
 ** need that call each other in no circle; recursion, calls by address and alloca find the limit. A
 ** call takes the frame that ptxas gives its function where a recursion comes near the limit and
-** ptxas is there; else its function's arrays and STACK_CALL bytes. Measured on an H200 (driver 580):
-** two recursive functions with arrays of 64 and 1024 bytes fail at exactly the depths that this
-** gives, for limits from 512 bytes to 64 KB.
+** ptxas is there; else its function's arrays and STACK_CALL bytes. Measured on an H200 (driver
+** 580): two recursive functions with arrays of 64 and 1024 bytes fail at exactly the depths that
+** this gives, for limits from 512 bytes to 64 KB.
 */
 #include "emu/core.h"
 

@@ -215,6 +215,7 @@ static void take_barrier(Machine *m, Warp *w, const Ins *in, const SyncForm *f, 
 /* All lanes together. */
 static void take_matrix(Machine *m, Warp *w, const Ins *in, const SyncForm *f, const Meet *meet) {
     (void)meet;
+    w->at = in;
     matrix_run(m, w, in, &w->code->matrix[f->matrix]);
 }
 
