@@ -292,9 +292,9 @@ local function launch_of(self, case, values, rows)
       or case.arrays[arg.name] or { arg.type, names[arg.name] }
   end
   for _, block in ipairs(rows.blocks) do
-    local array = array_of(case, block)
-    if block.role == "scratch" then table.insert(launch.scratch, array) end
-    launch.pointers[array] = pointers_of(block, case)
+    local array = array_of(case, block) -- none where the launch's sides alone are asked for
+    if array and block.role == "scratch" then table.insert(launch.scratch, array) end
+    if array then launch.pointers[array] = pointers_of(block, case) end
   end
   return launch
 end
