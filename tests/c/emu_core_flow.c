@@ -158,9 +158,9 @@ static void test_frames(void) {
     emu_assembler((EmuAssembler){NULL, frame_of});
     is_int(run_deep(-1, &r), EMU_LAUNCH_ERROR, "by the estimate a deep recursion is too deep");
     is_int(run_deep(16, &r), EMU_OK, "by the frame that ptxas gives it is not");
-    is_int(run_deep(27, &r), EMU_OK, "  up to the limit");
-    is_int(run_deep(28, &r), EMU_LAUNCH_ERROR, "  and no further");
-    has_str(r.result.message, "call of f at depth 586 needs 16408 bytes of stack a thread",
+    is_int(run_deep(3, &r), EMU_OK, "  nor by a smaller one");
+    is_int(run_deep(17, &r), EMU_LAUNCH_ERROR, "  frames are multiples of 16 bytes");
+    has_str(r.result.message, "call of f at depth 513 needs 16416 bytes of stack a thread",
             "  as the message says");
     emu_assembler((EmuAssembler){0});
 }

@@ -72,13 +72,13 @@ static double stack_used(const Warp *w, int *depth) {
     return (double)w->local_top + (double)STACK_CALL * (*depth - 1);
 }
 
-/* By how much ptxas' frame of a function is larger than the estimate. Few frames are of a size that
-** hangs on registers: only a recursion asks, which has many of them. */
+/* By how much ptxas' frame of a function, in units of 16 bytes, is larger than the estimate. Only a
+** recursion asks: what else calls has few frames. */
 static double correction(const Machine *m, Code *code) {
     if (code == NULL || code == m->entry) return 0;
     if (code->frame == 0 && !is_recursive(m->mod, code->index)) code->frame = -1;
     int frame = launch_frame(m, code);
-    return frame < 0 ? 0 : frame - estimated_frame(code);
+    return frame < 0 ? 0 : ((frame + 15) & ~15) - estimated_frame(code);
 }
 
 static double corrections(const Machine *m, const Warp *w, Code *callee) {
