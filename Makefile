@@ -82,8 +82,8 @@ modules    := $(sort $(shell find lua/gilua -name '*.lua'))
 references := $(patsubst %.c,%.so,$(wildcard kernels/*/reference.c))
 c_tests    := $(patsubst tests/c/%.c,$O/tests/%,$(filter-out %/fake_cuda.c %/fake_cupti.c %/fake_nvml.c,$(wildcard tests/c/*.c)))
 helpers    := $(addprefix tests/lua/,tap.lua agentprocess.lua archivetime.lua browser.lua choices.lua fake.lua fakegpu.lua \
-              held.lua heldruns.lua madekernels.lua madeup.lua natsserver.lua oddptx.lua overreals.lua pairkernels.lua \
-              pairs_tape.lua problems.lua rewritten.lua scratch.lua tape.lua)
+              held.lua heldruns.lua madekernels.lua madeup.lua modelpairs.lua natsserver.lua oddptx.lua overreals.lua \
+              pairkernels.lua pairs_tape.lua problems.lua rewritten.lua scratch.lua tape.lua)
 scripts    := $(filter-out $(helpers),$(wildcard tests/lua/*.lua tests/cli/*.t))
 # Begun first, because a long one begun last is waited for (tests/dearest says which these are; others
 # take little of a processor, but wait for what they look at).
