@@ -175,7 +175,7 @@ static double model(const Shape *s, int i, int j) {
     for (int from = 0; from < s->k; from += some)
         sum = add_block(s, i, j, sum, from, from + some < s->k ? from + some : s->k);
     if (!pairs) return sum;
-    if (strcmp(s->d, "f32") == 0) return (float)sum + (float)C[i][j];
+    if (strcmp(s->d, "f32") == 0) return (double)((float)sum + (float)C[i][j]);
     return isinf(sum) ? sum : nearest_half(cut(sum + C[i][j], -24), -24);
 }
 
