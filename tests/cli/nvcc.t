@@ -2,6 +2,7 @@
 # gilua nvcc and gilua run --build: programs built by their own makefiles, as they were published.
 . "$(dirname "$0")/tap.sh"
 cd "$TMP" || exit 1
+if sanitized "makefiles, whose compilers are not ours: what gilua does has a test in run.t"; then finish; fi
 
 misused "what is to be compiled?" "gilua nvcc -o app app.cu" "$GILUA" nvcc
 like "its help" "options that name GPUs, -cudart" "$("$GILUA" nvcc --help | tr 'O' 'o')"

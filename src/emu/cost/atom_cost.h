@@ -79,11 +79,10 @@ static inline void atomic_shared(Machine *m, Warp *w, const uint64_t at[LANES], 
 /* --- in global memory --- */
 
 /* n operations that L2 does on a line; of lanes that it does not do together one takes three times
-** as long. */
+** as long. at: an address in the allocation, or (NULL) a place of alloc_place. */
 static inline void atomic_line(Machine *m, const Alloc *in, uint64_t at, uint64_t n,
                                unsigned weight) {
-    uint64_t line = (at & OFFSET_MASK) >> 7;
-    if (in) line |= (uint64_t)in->order << (ID_SHIFT - 7);
+    uint64_t line = (in ? alloc_place(in, at) : at) >> 7;
     m->cost.atomic_ops += n;
     m->cost.atomic_line[line_hash(line) & (COST_ATOMIC_LINES - 1)] += n * weight;
 }
