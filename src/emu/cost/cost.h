@@ -16,26 +16,24 @@
 **                     part_issue = |t_0, t_1, ...|_4
 **                 Memory pipes are charged one wavefront per 128-byte line a warp touches, local
 **                 memory clocks_local for each; shared memory one per conflicting word on its worst
-**                 bank. A texture fetch without
-**                 conflicts takes 1 / rate_texture clocks, twice that where both half warps want
-**                 16 bytes a lane; a quad whose texels share tag or data banks takes more (cost.c
-**                 has the rule). A load of constants by a register is charged each distinct
-**                 address; by name it is an operand, and free. What ptxas leaves out is free
-**                 (repeats.h).
+**                 bank. A texture fetch without conflicts takes 1 / rate_texture clocks, twice that
+**                 where both half warps want 16 bytes a lane; a quad whose texels share tag or data
+**                 banks takes more (cost.c has the rule). A load of constants by a register is
+**                 charged each distinct address; by name it is an operand, and free. What ptxas
+**                 leaves out is free (repeats.h).
 **   part_memory   what the L2 cache, DRAM and atomics take, each the larger of its bytes over a
 **                 bandwidth and its requests over a rate:
 **                     part_memory = |l2 loads + l2 stores, dram, atomics|_2
 **                 32-byte sectors that miss the L1 share of a block travel from the L2; those that
-**                 nobody touched before in this launch from DRAM, by 64 bytes. How many more
-**                 come from
-**                 DRAM, because the L2 lost them, and how many fewer from the L2, because another
-**                 block of the SM read them, a sample of lines tells (reuse.h). Local memory is
-**                 laid out as on the GPU, word w of the 32 lanes side by side. Registers beyond
-**                 those
-**                 that a thread has are local memory, too, loaded and stored as often as the code
-**                 wants them (spill.h). Atomics on global memory are operations of the L2: as many
-**                 as atomics_per_clock, but on one line one after the other, clocks_atomic for a
-**                 sector and three times that for each lane that is not part of a row.
+**                 nobody touched before in this launch from DRAM, by 64 bytes. How many more come
+**                 from DRAM, because the L2 lost them, and how many fewer from the L2, because
+**                 another block of the SM read them, a sample of lines tells (reuse.h). Local
+**                 memory is laid out as on the GPU, word w of the 32 lanes side by side. Registers
+**                 beyond those that a thread has are local memory, too, loaded and stored as often
+**                 as the code wants them (spill.h). Atomics on global memory are operations of the
+**                 L2: as many as atomics_per_clock, but on one line one after the other,
+**                 clocks_atomic for a sector and three times that for each lane that is not part of
+**                 a row.
 **   part_latency  waits. A warp alone needs for a basic block the time that a scoreboard of result
 **                 latencies gives (static.c, worked out once, when the code is loaded). A load that
 **                 misses L1 is on its way for latency_l2 or latency_dram, and the warp waits where
@@ -44,9 +42,9 @@
 **                 DRAM says which counts how much. A barrier makes the warps of a block meet at the
 **                 time of the last plus latency_barrier and latency_barrier_warp for each. An
 **                 atomic of shared memory that is a loop (floats, 8 bytes) takes latency_cas for
-**                 each lane
-**                 at its busiest word, and a block as long as its busiest word takes, clocks_cas an
-**                 update. The time of a block is that of its slowest warp plus block_ticks:
+**                 each lane at its busiest word, and a block as long as its busiest word takes,
+**                 clocks_cas an update. The time of a block is that of its slowest warp plus
+**                 block_ticks:
 **                     part_latency = |(ceil(n / R) - 1) * mean block + slowest block,
 **                                     n * block_start|_4
 **
