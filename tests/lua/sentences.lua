@@ -44,7 +44,7 @@ end
 
 --- The paragraph as prose: code is one word, links are their text, short brackets and emphasis go.
 local function plain(text)
-  text = text:gsub("`[^`]*`", "Code"):gsub("%[([^%]]*)%]%([^)]*%)", "%1"):gsub("%*+", "")
+  text = text:gsub("%f[%w]gilua%f[%W]", "Gilua"):gsub("`[^`]*`", "Code"):gsub("%[([^%]]*)%]%([^)]*%)", "%1"):gsub("%*+", "")
   return (text:gsub("%([^()]*%)", function(inner) return #inner < 12 and "" or inner end))
 end
 
