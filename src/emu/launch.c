@@ -415,7 +415,7 @@ bool emu_launch(EmuModule *mod, const EmuLaunch *launch, EmuResult *out, gi_err 
         return gi_fail(err, "usage", "kernel %s needs %zu bytes of parameters and was given none",
                        launch->kernel, param_bytes);
     if (launch->max_faults < 0 || launch->max_faults > EMU_FINDINGS)
-        return gi_fail(err, "usage", "at most %d faults of a launch are told of, not %d",
+        return gi_fail(err, "usage", "a launch reports at most %d faults, not %d",
                        EMU_FINDINGS, launch->max_faults);
     clear_result(out);
     Machine m = {.emu = mod->emu,

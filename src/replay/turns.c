@@ -16,7 +16,7 @@ bool replay_turns_check(const ReplayTurn *turns, int n, int n_launches, gi_err *
             uint32_t after = turns[i].after[s];
             if (after > (uint32_t)i || (after > 0 && turns[after - 1].stream != s))
                 return gi_fail(err, "usage",
-                               "launch %d waits for launch %u, which is none before it on stream "
+                               "launch %d waits for launch %u, which is not before it on stream "
                                "%u",
                                i + 1, after, s);
         }

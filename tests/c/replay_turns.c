@@ -20,7 +20,7 @@ static void test_check(void) {
     ok(!replay_turns_check(later, 3, 3, &err), "none waits for itself or a later one");
     ok(!replay_turns_check(itself, 1, 1, &err), "not the first either");
     ok(!replay_turns_check(other, 2, 2, &err), "nor for one of another stream than it says");
-    is_str(err.message, "launch 2 waits for launch 1, which is none before it on stream 1",
+    is_str(err.message, "launch 2 waits for launch 1, which is not before it on stream 1",
            "which is said");
     ok(!replay_turns_check(many, 1, 1, &err), "there are four streams");
 }

@@ -33,7 +33,7 @@ is "without its only gene it is the kernel as it is; lines have shares of the wh
 misused "a gene that is none" "--without 7: the mutant has no such gene \(it has 1: " \
   "$GILUA" profile run --mutant "$id" --without 7
 misused "a mutant that is none" "run has no mutant 999 \(gilua export lists them\)" "$GILUA" profile run --mutant 999
-misused "of a problem" "--mutant and --without are of a run: .*reduction is none" \
+misused "of a problem" "--mutant and --without need a run: .*reduction is not one" \
   "$GILUA" profile "$TOP/kernels/reduction" --mutant 1
 
 "$GILUA" verify run --mutant "$id" --cases 1 >said

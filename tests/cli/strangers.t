@@ -172,7 +172,7 @@ int main(int argc, char **argv) {
     smaller<<<rows, BLOCK>>>(a, b, rows, rows);
 }
 END
-ready smaller "smaller sizes where larger ones do nothing" 'GUESS: rows = 16, which nothing says'
+ready smaller "smaller sizes where larger ones do nothing" 'GUESS: rows = 16, which no source gives'
 
 cat >tables.cu <<'END'
 typedef unsigned char byte;
@@ -335,7 +335,7 @@ END
 lua='require("gilua.new.trial").budget = 4e5' # as what is too long ends sooner
 ready argv "a size that the program reads, and a loop that is too long" \
   'size = 512, -- your program' 'count = "n * n", role = "inout", max_error' \
-  '-- n; GUESS: n = 1024, which nothing says' '; GUESS: your program'"'"'s is 268435456; smaller here'
+  '-- n; GUESS: n = 1024, which no source gives' '; GUESS: your program'"'"'s is 268435456; smaller here'
 lua=
 cat >three.cu <<'END'
 #define M 48

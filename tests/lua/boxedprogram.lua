@@ -83,8 +83,8 @@ end)
 tap.case("how it ends", function()
   local folder = tap.folder()
   tap.is(shell(folder, "exit 3").why, "sh ended with status 3", "by itself")
-  tap.is(shell(folder, "exit 75").why, "sh ran out of memory, of which a program has 4 GB in the "
-    .. "box, the virtual GPU's with it", "by want of memory")
+  tap.is(shell(folder, "exit 75").why, "sh ran out of memory: in the box a program has 4 GB, "
+    .. "the virtual GPU's included", "by want of memory")
   tap.is(shell(folder, "kill -9 $$").why, "sh was ended by signal 9", "by a signal")
   local late = shell(folder, "(sleep 100 & echo $! >child); sleep 100", 0.3)
   tap.is(late.why, "sh did not end within 0.3 seconds", "when its time is over")

@@ -207,7 +207,7 @@ tap.case("only the arrays that a transformation needs apart are asked for", func
     apply = function() return "", {} end }
   tap.is(table.concat(promises.open(open_to, "T:x<1>()")), "", "nor callers of what is its own")
   gene.pairs[1].args = { 1, 3 }
-  tap.has(table.concat(promises.open(open_to, "T:x<1>()")), "nothing says what run is called with",
+  tap.has(table.concat(promises.open(open_to, "T:x<1>()")), "it is unknown what run is called with",
     "but for what they give it")
 end)
 
@@ -250,7 +250,7 @@ tap.case("callers in other files", function()
     local marks = table.concat(promises.open(p, RESTRICT), "\n")
     tap.is(marks:gsub("line %d+ launches it", "it is launched"), want, why)
   end
-  local OPEN_TO = "`__restrict__`, and nothing says what %s is called with, where it is launched"
+  local OPEN_TO = "`__restrict__`, and it is unknown what %s is called with, where it is launched"
   said("nobody", OPEN_TO:format "run", "int other(int n) { return n; }\n")
   said("a main", "", "int main() { float *a, *b; run(a, b); }\n")
   said("one that gives it one memory",
@@ -273,7 +273,7 @@ end)
 
 local RUN = "void run(float *restrict u, const float *v, int t, int n) {\n"
   .. "k<<<9, t>>>(u, v, v, n);\n}\n"
-local OPEN = "`__restrict__`, and nothing says what run is called with, where line 7 launches it"
+local OPEN = "`__restrict__`, and it is unknown what run is called with, where line 7 launches it"
 
 tap.case("a launch in a function is given what that is called with", function()
   local function is(calls, want, why, before)
@@ -630,7 +630,7 @@ tap.case("a loop for a value that was guessed", function()
     end
     return 0
   end
-  tap.is(proposed "GUESS: n = 64, which nothing says", 0, "is not proposed")
+  tap.is(proposed "GUESS: n = 64, which no source gives", 0, "is not proposed")
   tap.is(proposed "from the launch", 1, "one for another, though others are guessed, is")
   tap.is(proposed("GUESS", ""), 1, "in a person's own problem too")
 end)

@@ -1,6 +1,7 @@
--- Prose keeps to sentences that can be said back (CONTRIBUTING.md, "Words"). Each page of docs and
--- the README has its allowance of sentences over 30 words and of phrases that newcomers call
--- riddles. An allowance only ever falls: where a page has less, the test says what to write here.
+-- Prose is made of sentences that a reader can say back (CONTRIBUTING.md). Each page of docs and
+-- the README has an allowance of sentences over 30 words and of phrases that newcomers call riddles; a
+-- page that the list does not name has none. An allowance only ever falls: where a page has less,
+-- the test says so. Messages of lua/ and src/ have no riddles. `--list FILE…` prints what it finds.
 package.path = "tests/lua/?.lua;" .. package.path
 local tap = require "tap"
 local lfs = require "lfs"
@@ -8,11 +9,48 @@ local lfs = require "lfs"
 local most_words = 30
 local riddles = {
   "of which", "is told", "are told", "is asked", "are asked", "has sense", "have sense", "for who",
-  "nothing says", "is nobody's", "stands here", "is none", "by whom", "who asks",
+  "nothing says", "is nobody's", "stands here", "is none of", "by whom", "who asks",
 }
 
--- Pages that this test does not hold yet: { sentences over 30 words, riddles }.
+-- Pages that are still to be rewritten: { sentences over 30 words, riddles }.
 local allowance = {
+  ["docs/archive.md"] = { 19, 3 },
+  ["docs/audit.md"] = { 1, 0 },
+  ["docs/certificate.md"] = { 6, 1 },
+  ["docs/device.md"] = { 13, 0 },
+  ["docs/emu.md"] = { 55, 2 },
+  ["docs/formats.md"] = { 8, 0 },
+  ["docs/howto/ci.md"] = { 4, 0 },
+  ["docs/howto/cluster.md"] = { 10, 1 },
+  ["docs/howto/islands.md"] = { 3, 0 },
+  ["docs/howto/no-gpu.md"] = { 1, 0 },
+  ["docs/howto/penalty.md"] = { 1, 0 },
+  ["docs/howto/propose.md"] = { 1, 1 },
+  ["docs/howto/ptx-alone.md"] = { 2, 0 },
+  ["docs/howto/rodinia.md"] = { 16, 1 },
+  ["docs/howto/search.md"] = { 5, 0 },
+  ["docs/howto/triton.md"] = { 1, 0 },
+  ["docs/howto/two-objectives.md"] = { 2, 0 },
+  ["docs/install.md"] = { 1, 1 },
+  ["docs/judge.md"] = { 4, 0 },
+  ["docs/llvm.md"] = { 12, 1 },
+  ["docs/own-kernels.md"] = { 1, 0 },
+  ["docs/papers.md"] = { 6, 0 },
+  ["docs/performance.md"] = { 50, 0 },
+  ["docs/problem.md"] = { 4, 0 },
+  ["docs/prompt.md"] = { 2, 0 },
+  ["docs/ptx.md"] = { 19, 0 },
+  ["docs/public-files.md"] = { 1, 0 },
+  ["docs/python/README.md"] = { 1, 0 },
+  ["docs/recording.md"] = { 1, 0 },
+  ["docs/report.md"] = { 5, 0 },
+  ["docs/run-survey.md"] = { 17, 0 },
+  ["docs/run.md"] = { 1, 0 },
+  ["docs/scheme.md"] = { 1, 0 },
+  ["docs/security.md"] = { 18, 2 },
+  ["docs/transformation-results.md"] = { 45, 0 },
+  ["docs/transformations.md"] = { 6, 0 },
+  ["docs/tutorial.md"] = { 1, 0 },
 }
 
 --- Begins a line of Markdown something that is no prose: a table, a heading, code, a comment?
@@ -44,7 +82,8 @@ end
 
 --- The paragraph as prose: code is one word, links are their text, short brackets and emphasis go.
 local function plain(text)
-  text = text:gsub("%f[%w]gilua%f[%W]", "Gilua"):gsub("`[^`]*`", "Code"):gsub("%[([^%]]*)%]%([^)]*%)", "%1"):gsub("%*+", "")
+  text = text:gsub("%f[%w]gilua%f[%W]", "Gilua"):gsub("`[^`]*`", "Code")
+  text = text:gsub("%[([^%]]*)%]%([^)]*%)", "%1"):gsub("%*+", "")
   return (text:gsub("%([^()]*%)", function(inner) return #inner < 12 and "" or inner end))
 end
 
@@ -95,3 +134,84 @@ if arg and arg[1] == "--list" then
   end
   return
 end
+
+local function markdown(folder, list)
+  for name in lfs.dir(folder) do
+    local path = folder .. "/" .. name
+    if lfs.attributes(path, "mode") == "directory" then
+      if not name:find "^%." then markdown(path, list) end
+    elseif name:find "%.md$" and path ~= "docs/api.md" then
+      list[#list + 1] = path
+    end
+  end
+  return list
+end
+
+tap.case("no page has more long sentences and riddles than before", function()
+  local pages = markdown("docs", { "README.md" })
+  tap.ok(#pages > 30, #pages .. " pages")
+  table.sort(pages)
+  for _, path in ipairs(pages) do
+    local long, odd = look(path)
+    local allowed = allowance[path] or { 0, 0 }
+    local found = ("%d, %d"):format(#long, #odd)
+    local most = ("%d, %d"):format(allowed[1], allowed[2])
+    if found ~= most then
+      print("# " .. table.concat(long, "\n# "))
+      print("# " .. table.concat(odd, "\n# "))
+    end
+    tap.is(found, most, path .. ": sentences over 30 words, riddles")
+  end
+end)
+
+--- Every literal string of a line of Lua or C that is no comment.
+local function literals(line)
+  local list = {}
+  if line:find "^%s*%-%-" or line:find "^%s*%*%*" or line:find "^%s*/[/*]" then return list end
+  for text in line:gmatch '"([^"]*)"' do list[#list + 1] = text end
+  return list
+end
+
+local function sources(folder, pattern, list)
+  for name in lfs.dir(folder) do
+    local path = folder .. "/" .. name
+    if lfs.attributes(path, "mode") == "directory" then
+      if not name:find "^%." then sources(path, pattern, list) end
+    elseif name:find(pattern) then
+      list[#list + 1] = path
+    end
+  end
+  return list
+end
+
+tap.case("messages have no riddles", function()
+  local files, found = sources("src", "%.c$", sources("lua", "%.lua$", {})), {}
+  tap.ok(#files > 300, #files .. " files")
+  for _, path in ipairs(files) do
+    local n = 0
+    for line in io.lines(path) do
+      n = n + 1
+      for _, text in ipairs(literals(line)) do
+        local low = text:lower()
+        for _, riddle in ipairs(riddles) do
+          if low:find("%f[%w]" .. riddle .. "%f[%W]") then
+            found[#found + 1] = ("%s:%d: %s"):format(path, n, riddle)
+          end
+        end
+      end
+    end
+  end
+  tap.is(table.concat(found, "\n"), "", "no riddle in a message")
+end)
+
+tap.case("what counts", function()
+  local path = tap.folder() .. "/page.md"
+  local file = assert(io.open(path, "w"))
+  file:write("# A heading of no matter\n\n", ("word "):rep(30), "end. Short `code. Code` one.\n\n",
+    "| ", ("cell "):rep(40), "|\n\n```\n", ("code "):rep(40), "\n```\n\n",
+    "- It is told. The list of which nothing says more.\n")
+  file:close()
+  local long, odd = look(path)
+  tap.is(#long, 1, "one sentence has 31 words")
+  tap.is(#odd, 3, "three riddles")
+end)

@@ -110,7 +110,7 @@ tap.case("templates: arguments under their names", function()
     "on the template's line")
   tap.is(s.edits[1].was, "template <typename T, int N = 3>", "what stood there is kept")
   tap.has(scratch.sentence(cut, text, "k", { template = { "double" } }),
-    "nothing says what its parameter 'N' is: give --template with 2 arguments", "one is missing")
+    "its parameter 'N' is unknown: give --template with 2 arguments", "one is missing")
   text = "template <class F> __global__ void k(int n, F f) { for (int i = 0; i < n; i++) f(i); }\n"
   tap.has(scratch.sentence(cut, text, "k", { template = { "float" } }),
     "stands for a lambda or a function object", "one that is called is no number")

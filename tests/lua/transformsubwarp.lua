@@ -450,7 +450,7 @@ tap.case("what lanes add up", function()
     .. "  if (lane == 0) out[row] = sum * all;\n", "line 8 adds up what is no lane's part of a row")
   no("what one lane alone does before they choose", WHO .. LOOP .. "  if (lane == 0) sum += 1.0f;\n"
     .. DOWN:gsub("sum %+= (.-);", "sum = fmaxf(sum, %1);") .. STORE,
-    "line 8 changes 'sum' of one lane alone, of which they choose")
+    "line 8 changes 'sum', by which they choose, in one lane alone")
   local own = source(WHO:gsub("0%.0f", "1.0f") .. LOOP .. [[
   for (int d = 16; d > 0; d /= 2) sum = joined(sum, __shfl_down_sync(~0u, sum, d));
 ]] .. STORE, "__device__ float joined(float u, float v) { return u * v; }\n")

@@ -64,7 +64,7 @@ end
 local function opened(o)
   if not gi.results.is_run(o.problem) then
     if o.mutant or o.without then
-      ends.with(ends.STATUS.usage, "--mutant and --without are of a run: %s is none", o.problem)
+      ends.with(ends.STATUS.usage, "--mutant and --without need a run: %s is not one", o.problem)
     end
     return gi.problem(o.problem), ""
   end

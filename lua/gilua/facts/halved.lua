@@ -148,7 +148,7 @@ function M.is_all(loop, sum)
     at = around
   end
   if use ~= "reads" then return true end
-  return nil, ("behind it elements of %s besides the first are asked for"):format(sum.array)
+  return nil, ("other elements of %s than the first are read behind it"):format(sum.array)
 end
 
 -- ---- whatever it halves -------------------------------------------------------------------------

@@ -191,7 +191,7 @@ local function check_choice(places, choice)
   for _, name in ipairs(names_of(choice.value, {}) or {}) do
     local token = changed_alone(places, choice.fn, name, choice)
     if token then
-      places:stop(token, "changes '%s' of one lane alone, of which they choose", name)
+      places:stop(token, "changes '%s', by which they choose, in one lane alone", name)
     end
     local index = choice.fn ~= places.fn and parameter(choice.fn, name)
     if index then add_callers(places, choice, index) end

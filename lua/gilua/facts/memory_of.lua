@@ -87,7 +87,7 @@ local function given(fn, d, open)
     root = root or found
   end
   open[d] = nil
-  if not root then return nil, ("nothing says where `%s` leads"):format(name) end
+  if not root then return nil, ("it is unknown where `%s` points"):format(name) end
   return root
 end
 

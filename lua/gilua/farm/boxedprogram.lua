@@ -70,8 +70,8 @@ function M.run(words, o)
   elseif signal then
     ended.why = ("%s was ended by signal %d"):format(name, signal)
   elseif status == NO_MEMORY then
-    ended.why = ("%s ran out of memory, of which a program has %d GB in the box, the virtual GPU's "
-      .. "with it"):format(name, MOST_BYTES >> 30)
+    ended.why = ("%s ran out of memory: in the box a program has %d GB, "
+      .. "the virtual GPU's included"):format(name, MOST_BYTES >> 30)
   elseif status ~= 0 then
     ended.why = ("%s ended with status %d"):format(name, status)
   end

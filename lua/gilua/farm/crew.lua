@@ -430,7 +430,7 @@ function Crew:overdue(worker, now)
   if used_s > limit_s then
     return ("no answer within %.3g s of processor time"):format(limit_s), worker.jobs[1].once
   elseif past_s > SLEEP_FACTOR * limit_s and not self.processes:wants_cpu(worker.index) then
-    return ("no answer within %.3g s, of which it was idle for most"):format(past_s)
+    return ("no answer within %.3g s, and it was idle for most of them"):format(past_s)
   end
 end
 

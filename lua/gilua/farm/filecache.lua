@@ -140,7 +140,7 @@ end
 local function begin(self, parcel)
   local sound = type(parcel.hash) == "string" and parcel.hash:find "^%d+ %x+$"
     and math.type(parcel.bytes) == "integer" and parcel.bytes > 0
-  if not sound then return nil, "its hash is none" end
+  if not sound then return nil, "its hash is malformed" end
   make(self.folder)
   local room, full = make_room(self, parcel.bytes)
   if not room then return nil, full end

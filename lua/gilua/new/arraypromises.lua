@@ -103,7 +103,7 @@ local function against(host, t, way, roots, pair)
     return ("%s, but %s launches it with `%s` as both %s and %s"):format(words, place, at,
       t.args[i].name, t.args[k].name)
   elseif is_open(host, way, pair) then
-    return ("%s, and nothing says what %s is called with, where %s launches it"):format(words,
+    return ("%s, and it is unknown what %s is called with, where %s launches it"):format(words,
       way.open.name, place)
   end
 end

@@ -353,7 +353,7 @@ function M.assumed(read, text)
   local function told(names, how)
     return #names > 0 and ("; GUESS: %s, which %s"):format(table.concat(names, ", "), how) or ""
   end
-  return told(run_with, "it is run with") .. told(list, "nothing says")
+  return told(run_with, "it is run with") .. told(list, "no source gives")
 end
 
 -- A block that a GPU takes; nil where it is not known.

@@ -47,7 +47,7 @@ local function whole(name, use, used)
   if is_named(ZERO, name) then return "0", "GUESS: from its name" end
   if use.divisor then return tostring(DIVISOR), "GUESS: a divisor" end
   if use.factor then return tostring(FACTOR), "GUESS: a factor" end
-  return "1", "GUESS: nothing says what it is"
+  return "1", "GUESS: its value is unknown"
 end
 
 local function real(name, use, source)
@@ -56,7 +56,7 @@ local function real(name, use, source)
   if use.divisor then return "1.75", "GUESS: a divisor" end
   if is_named(SMALL, name) then return "0.125", "GUESS: from its name" end
   if use.thread or use.equals then return "0.5", "GUESS: a bound" end
-  return "0.75", "GUESS: nothing says what it is"
+  return "0.75", "GUESS: its value is unknown"
 end
 
 --- The value of a number, as it is written, and why.

@@ -86,7 +86,7 @@ local function bindings(item, arguments, kernel)
   for i, p in ipairs(item.template) do
     local value = arguments[i]
     if not value then
-      fail("kernel %s is a template and nothing says what its parameter '%s' is: "
+      fail("kernel %s is a template and its parameter '%s' is unknown: "
         .. "give --template with %d arguments, such as --template float,256", kernel, p.name,
         #item.template)
     end

@@ -198,7 +198,7 @@ function M.vector(c, p, given)
   for i = 1, p.width do
     local name, value = ("xyzw"):sub(i, i), c.read.host:value(values[i] or "")
     rows[i] = { path = name, name = p.name .. "." .. name, at = (i - 1) * bytes, each = 1,
-      type = p.type, notes = { not value and "GUESS: nothing says what it is" or nil },
+      type = p.type, notes = { not value and "GUESS: its value is unknown" or nil },
       value_guessed = not value }
     if p.type:find "^f" then rows[i].value = luadata.text((value or i / 4) + 0.0)
     else rows[i].value = tostring(math.floor(value or 1)) end
