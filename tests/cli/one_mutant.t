@@ -38,6 +38,16 @@ misused "of a problem" "--mutant and --without need a run: .*reduction is not on
 
 "$GILUA" verify run --mutant "$id" --cases 1 >said
 like "a mutant is verified" "^$(sed 's/[][()+*.^$]/\\&/g' <<<"$genome") on " "$(cat said)"
+"$GILUA" evolve "$TOP/kernels/heat" --population 40 --generations 1 --out heat --quiet --weak-data
+bad=$("$GILUA" export heat | grep ',ok,.*,0$' | head -1 | cut -d, -f1)
+"$GILUA" verify heat --mutant "$bad" --cases 1 --where >said 2>&1
+is "a wrong mutant" 1 $?
+like "says which answers are wrong" "answer [0-9]+ \\([0-9]+, [0-9]+\\): [-0-9.e+naif]+ instead of [0-9.]+" "$(cat said)"
+like "and from where to where" "the first and last of them: answers [0-9]+ and [0-9]+" "$(cat said)"
+"$GILUA" verify heat --mutant "$bad" --cases 1 --where --json --quiet 2>/dev/null >where.json
+like "a program reads them" "^[0-9]+ true$" "$("$GILUA" -e "
+  local where = require 'gilua'.json.decode(require 'gilua'.textfile.read('where.json', 'it')).where
+  print(#where.first, where.first[1].answer == where.low)" | tr '\t' ' ')"
 [ ! -e run/verify.json ]
 ok $? "what apply reads of the winner stays"
 

@@ -43,6 +43,12 @@ local function counted(where)
   return archive:row("SELECT count(*) AS n FROM evaluations WHERE run = 1 AND " .. where).n
 end
 
+-- A mutant that runs to its end and whose answers are wrong.
+local function wrong_mutant()
+  local archive <close> = gi.archive.open(run .. "/archive.sqlite", { read_only = true })
+  return archive:row("SELECT id FROM evaluations WHERE run = 1 AND status = 'ok' AND wrong > 0").id
+end
+
 local function ready()
   return b:wait("document.getElementById('laboratory') "
     .. "&& document.getElementById('laboratory').dataset.ready == 'yes'")
@@ -213,6 +219,9 @@ tap.case("served: buttons run gilua's commands", function()
   local told = press "knock it out"
   tap.has(told, "--without 1", "its command")
   tap.has(told, "Without it: ", "a gene is knocked out")
+  b:go(url .. "r1/#mutant=" .. wrong_mutant())
+  tap.ok(b:wait "document.querySelector('.buttons')", "a wrong mutant's buttons")
+  tap.has(press "Where it is wrong", " instead of ", "its answers by index")
   choose("over", "../r2/")
   tap.ok(b:wait "/seed 2/.test(document.querySelector('.runs').textContent)", "another run over it")
   tap.is(b.thrown, nil, "no error")

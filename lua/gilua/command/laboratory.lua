@@ -102,6 +102,9 @@ end
 -- The words of each command, of a run's folder and a mutant in it.
 local COMMANDS = {
   verify = function(dir, id) return { "verify", dir, "--mutant", id } end,
+  where = function(dir, id)
+    return { "verify", dir, "--mutant", id, "--cases", "1", "--where" }
+  end,
   profile = function(dir, id)
     return { "profile", dir, "--mutant", id, "--lines", "--json" }
   end,

@@ -337,6 +337,27 @@ local function unseen_cases(o, problem, seed)
   return cases
 end
 
+-- Where the answers of the first wrong case are wrong, by index: that case once more, on the
+-- virtual GPU. Nil where no case has wrong answers.
+local function wrong_answers(problem, genome, cases, rows)
+  for i, row in ipairs(rows) do
+    if row.status == "ok" and not row.right then
+      problem:use(cases[i])
+      return problem:mutant(genome):errors()
+    end
+  end
+end
+
+local function value_of_errors(errors)
+  local first = {}
+  for i, row in ipairs(errors.first) do
+    first[i] = gi.json.object { { "answer", row.index }, { "got", gi.json.array(row.got) },
+      { "expected", gi.json.array(row.expected) }, { "x", row.x }, { "y", row.y }, { "z", row.z } }
+  end
+  return gi.json.object { { "case", errors.name }, { "answers", errors.n }, { "wrong", errors.off },
+    { "low", errors.low }, { "high", errors.high }, { "first", gi.json.array(first) } }
+end
+
 -- The object of --json.
 local function verified(o, run, code, farm, found)
   local rows, v = {}, found.own
@@ -361,6 +382,7 @@ local function verified(o, run, code, farm, found)
     { "promised", run.promised and gi.json.array(run.promised) }, { "cases", gi.json.array(rows) },
     { "other_data", gi.otherdata.value(found.other) },
     { "certificate", gi.certificate.value(found.certificate) },
+    { "where", found.where and value_of_errors(found.where) },
   }
 end
 
@@ -375,10 +397,14 @@ end
 
 -- On the problem's own data, other seeds of them.
 local function on_own_data(o, run, problem, farm)
-  return gi.validate.run {
-    problem = problem, farm = farm, cases = unseen_cases(o, problem, run.seed),
+  local cases = unseen_cases(o, problem, run.seed)
+  local found = gi.validate.run {
+    problem = problem, farm = farm, cases = cases,
     genome = run.genome, on_row = function(row) answer.say(o, "%s", row_line(row)) end,
   }
+  local where = o.where and wrong_answers(problem, run.genome, cases, found.rows)
+  if where then answer.say(o, "%s: %s", where.name, tostring(where)) end
+  return found, where
 end
 
 -- On data of other kinds; nil where the problem is no table, whose data nobody else can make.
@@ -399,8 +425,9 @@ local function wrong_sentence(found)
     end
   end
   if not v.all_right then
-    return ("%s answers on %d cases: %s of them are wrong, largest error %.3g"):format(
-      gi.progress.grouped(v.answers), #v.rows, gi.progress.grouped(v.wrong), v.max_error)
+    return ("%s answers on %d case%s: %s of them are wrong, largest error %.3g"):format(
+      gi.progress.grouped(v.answers), #v.rows, #v.rows == 1 and "" or "s",
+      gi.progress.grouped(v.wrong), v.max_error)
   elseif found.approximate then
     return found.approximate
   elseif other and other.wrong > 0 then
@@ -463,7 +490,8 @@ function M.verified(o)
     farm:description())
   local fits, why = gi.below.check(problem, farm, run.genome)
   if not fits then fail("the winner of %s does not fit %s: %s", o.run, problem.dir, why) end
-  local found = { own = on_own_data(o, run, problem, farm) }
+  local found = {}
+  found.own, found.where = on_own_data(o, run, problem, farm)
   found.other = on_other_data(o, run, problem, farm)
   if found.own.all_right then
     found.approximate = gi.approximation.wrong { problem = problem, genome = run.genome,
@@ -495,6 +523,8 @@ function M.verify()
     doc = "Measures what a run found on data that nobody saw: every answer, and the time.",
     positional = { { name = "run", doc = "the run's folder, out/…" } },
     { name = "cases", default = 5, min = 1, doc = "how many new cases of the problem's own data" },
+    { name = "where", default = false,
+      doc = "also say which answers are wrong, on the virtual GPU" },
     PICK, MUTANT, boxed.OPTION, answer.JSON, table.unpack(gi.cli.compiling),
   }
   return answer.given(o, verify)

@@ -245,9 +245,11 @@ function action(run, title, path, place, done) {
   } }, title);
 }
 
-function buttons(run, id, place) {
+function buttons(run, id, record, place) {
   if (!run.head.acts) return null;
+  var isWrong = record && record.figures && record.figures.off > 0;
   return el("p", { "class": "buttons" },
+    isWrong ? action(run, "Where it is wrong", "where/" + id, place) : null, " ",
     action(run, "Verify", "verify/" + id, place), " ",
     action(run, "Go on from this one", "evolve/" + id, place), " ",
     action(run, "Profile by line", "profile/" + id, place, function (now) {
@@ -295,7 +297,7 @@ function show() {
       };
       panel.replaceChildren(el("h3", {}, "Mutant " + sentence(run, i)),
         facts(run, i, record), (record && wrongness(record)) || "", kin,
-        buttons(run, id, place) || "", place, genesList(run, i, record, place),
+        buttons(run, id, record, place) || "", place, genesList(run, i, record, place),
         sources(run, i, record, both[1]));
       panel.dataset.shown = id;
     });
