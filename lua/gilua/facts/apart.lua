@@ -1,10 +1,10 @@
 --- apart: are two accesses of different memory?
 --
--- Yes (true): each leads to an array of its own. No (false): both lead to one array, or to two
--- names of one. Unknown (nil) carries the sentence that would have to be promised: of two arrays
--- that come from outside the host's launches decide. Where a pointer leads is memory_of's.
+-- Yes (true): each points into an array of its own. No (false): both point into one array, or into
+-- two names of one. Unknown (nil) carries the sentence that would have to be promised: the host's
+-- launches decide whether two arrays from outside alias. memory_of says where a pointer points.
 --
--- Limits: of one array nothing is said by elements; that is asked of indices (order, ranges).
+-- Limits: two accesses of one array are never apart here; order and ranges compare their indices.
 
 local effects = require "gilua.facts.effects"
 

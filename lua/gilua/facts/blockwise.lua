@@ -10,10 +10,9 @@
 -- loaded from memory that the kernel writes is taken to be a block's own, for another block may
 -- have written it. `guards` are each an `if` that is taken to hold.
 --
--- Of threads ("threadIdx"), shared memory is nobody's own: what is read of it at a place that is
--- the same for all is the same for all, as no thread writes there before the next barrier. Where
--- only those of the same 32 are asked about, which warp they are in (`threadIdx.x / 32`) is the
--- same for all.
+-- With "threadIdx" shared memory belongs to all threads: a load from a place that is the same for
+-- all gives all the same value, as no thread writes there before the next barrier. For threads of
+-- one warp their warp's number (`threadIdx.x / 32`) is the same.
 --
 -- Limits: what `effects` calls opaque (assembler, functions of other files) is not looked into. The
 -- caller refuses a kernel that has any.
@@ -24,7 +23,7 @@ local single_exit = require "gilua.facts.single_exit"
 local M = {}
 
 ---@class gilua.blockwise
----@field names table<string, true> variables and arrays of which one of the name is a block's own
+---@field names table<string, true> variables and arrays: some variable of that name is a block's own
 ---@field loops table<table, true> loops that a block may leave earlier than another
 ---@field why string? why nothing is known
 local Known = {}

@@ -1,7 +1,7 @@
---- grows: is a value the greater, the higher the number of its block is, whatever the data are?
+--- grows: does a value increase with the number of its block, whatever the data are?
 --
--- M.bounds asks it of conditions. What a factor has to be is assumed of it: `known.assumed` has it
--- afterwards, as a text, or as what a launch is asked, `block.x%32` (then with that as its value).
+-- M.bounds asks it of conditions. `known.assumed` has afterwards what was assumed of a factor: as a
+-- text, or as a condition of the launch, `block.x%32` (then with that as its value).
 
 local carried = require "gilua.facts.carried"
 local effects = require "gilua.facts.effects"

@@ -211,8 +211,8 @@ function M.call(places, fn, call, s, loops, seen)
   places:keep(call.callee)
 end
 
---- Raises where a lane is asked that has no more than a part of what all gave: it goes down to the
---- first, or up to the last.
+--- Raises where a value is taken from a lane that has only a part of all lanes' sum: of the last
+--- lane, where values go down to the first, or of the first, where they go up to the last.
 function M.check(places)
   local token = places.goes.down and places.asked.last or places.goes.up and places.asked.first
   if token then places:stop(token, "asks a lane that has not what all lanes gave") end

@@ -106,8 +106,8 @@ local function changed_names(known, s)
   return closed and changed or nil
 end
 
--- Adds each `if` of a thread's own that has loops in it: those that may be done for all of a team
--- as such, others, of threads that are no team, as those that are asked for all.
+-- Adds each `if` of a thread's own that has loops in it. In a team it may be done for all. Without a
+-- team its condition is evaluated for all.
 local function add_inner(list, known, s, team)
   local fits = s.kind == "if" and s.condition and not s.otherwise and known:depends(s.condition)
     and holds(s.body, LOOPS) and not effects.of(known.fn, s).barrier
@@ -126,13 +126,13 @@ local function size_of(list)
   return #list > 0 and list[#list].last - list[1].first or 0
 end
 
---- What is known where the conditions hold that are asked for all, these, and the one around all
---- the work; nil and why there is nothing.
+--- Returns what is known where the conditions hold that are evaluated for all; these conditions; and
+--- the one around all the work. Or nil and why there are none.
 ---@param index string "blockIdx" or "threadIdx"
 ---@param side string
 ---@param team? gilua.team
 ---@param same? table<integer, true> tokens of what is the same for all of it (gilua.blockwise)
----@param is_plain? boolean no `if` inside is asked for all
+---@param is_plain? boolean no `if` inside is evaluated for all
 ---@return gilua.blockwise?
 ---@return gilua.merge_guard[]|string guards
 ---@return gilua.merge_guard? guard

@@ -56,7 +56,7 @@ local function lends_shared(fn)
   return false
 end
 
--- Does a kernel go to memory of which nobody knows whether it is shared, which each block has?
+-- Does a kernel access memory that may be shared memory, which each block has for itself?
 local function hides_shared(fn)
   for _, access in ipairs(lends_shared(fn) and effects.of(fn, fn.body).accesses or {}) do
     if not access.root then return "what a pointer in it points to may be shared memory" end

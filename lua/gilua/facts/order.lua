@@ -1,8 +1,7 @@
 --- order: may what a loop does be done in another order?
 --
--- Of two places in memory it is asked in which iterations they are the same element. An index tells
--- it where it is a sum of which nothing but the loop's variable changes; where k changes too, of
--- a[i + k] nothing is known.
+-- Finds in which iterations two accesses are of the same element. That needs indices which are sums
+-- where only the loop's variable changes. Where k changes, too, a[i + k] is unknown.
 
 local affine = require "gilua.source.affine"
 local effects = require "gilua.facts.effects"

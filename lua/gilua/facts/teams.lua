@@ -1,12 +1,12 @@
---- teams: threads that a kernel counts in teams: of `threadIdx.x / 32` each 32 are one, which have
--- that number in common. Fewer threads a team are counted by fewer.
+--- teams: groups of threads that a kernel numbers. Threads with one value of `threadIdx.x / 32` are a
+-- team of 32. Where threads are merged, a team has fewer threads, and the kernel divides by fewer.
 --
 --   for _, team in ipairs(teams.list(fn, "x")) do … end
 --   local same = teams.same(fn, "x", teams.find(fn, "x", "32"))
 --
--- A size that has a name may be another one in another launch, `threadIdx.x / TILE`: such a team is
--- called by it, and only what is divided by the same name is a number of it. Of neighbours that
--- become one each team is that, of which they are part.
+-- A size with a name, `threadIdx.x / TILE`, may differ between launches. Such a team is called by
+-- the name, and only a division by the same name is its number. Neighbours that become one thread
+-- belong to the same team.
 
 local expression = require "gilua.source.expression"
 local sides_of = require "gilua.facts.sides"
@@ -76,7 +76,7 @@ function M.list(fn, side)
   return list
 end
 
---- Neighbours: so many threads, all of which become one.
+--- Returns a team of neighbours: so many threads that become one.
 ---@param count integer
 ---@return gilua.team
 function M.neighbours(count)

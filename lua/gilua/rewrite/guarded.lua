@@ -1,6 +1,6 @@
---- guarded: a place in a kernel made one to which all threads of a block come
--- (gilua.facts.all_come). The conditions around it, and the ways out before it, become a variable
--- that is asked around everything else:
+--- guarded: makes a place in a kernel one that all threads of a block reach
+-- (gilua.facts.all_come). The conditions around it, and the exits before it, become a variable. An
+-- `if` of it guards everything else:
 --
 --   if (row < n && col < m) {        const bool inside = row < n && col < m;
 --     c[at] = 0;                     if (inside) c[at] = 0;

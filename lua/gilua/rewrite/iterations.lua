@@ -17,7 +17,7 @@ local M = {}
 
 local MOST_TOKENS = 400 -- of all copies of a body together, unless told
 
---- Why a loop's head is none of which several iterations can be known; nil where it is one.
+--- Returns why the iterations of a loop cannot be counted by its head, or nil if they can.
 ---@return string?
 function M.unfit_head(loop)
   if not loop.counted then return "its head is not one that counts" end

@@ -21,13 +21,12 @@
 -- The loops over them are unrolled, so are those around them of few iterations. What is a block's
 -- own (gilua.facts.blockwise) is there once for each: names are references to them, so that
 -- statements, and macros in them, stay as they are. A condition around all the work (`if (i < n)`)
--- is asked for all; where it does not hold for one, the blocks' work is done one after the other,
--- as it was.
+-- is evaluated for all blocks. Where it is false for one, the blocks' work is done one after the
+-- other, as it was.
 --
--- Nothing is asked of arrays. Barriers stay, and what each thread does stays in its order, with its
--- own loads: only what different threads do between two barriers changes its order. Where two
--- pointers lead to one element that one thread writes there and another reads, the kernel as it is
--- has a race, and no answer that could be kept.
+-- Arrays may alias. Barriers stay, and each thread keeps its order and its own loads: only the order
+-- of different threads between two barriers changes. If one thread writes an element there that
+-- another reads, the kernel as it is has a race, and no answer that could be kept.
 
 local bounded = require "gilua.facts.bounded"
 local in_step = require "gilua.facts.in_step"
@@ -35,8 +34,8 @@ local merge_plan = require "gilua.facts.merge_plan"
 local mergeable = require "gilua.facts.mergeable"
 local write = require "gilua.rewrite.merged.write"
 
--- Is a grid that the launch rounds up right: does a block beyond the last one do nothing? Where
--- that is false, the launch is asked for a multiple.
+-- May the launch round the grid up: does a block beyond the last one do nothing? If not, the grid
+-- must be a multiple.
 local function may_be_longer(at)
   local found = bounded.of(at.fn, at.side)
   return found.answer ~= nil or nil, found.says

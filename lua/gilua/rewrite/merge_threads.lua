@@ -9,13 +9,13 @@
 --   T:merge_threads<LINE>(x,4,block)   or four that are the new block's width apart
 --   T:merge_threads<LINE>(x,4,32)      or four of each 32, which are eight apart
 --
--- As `merge`, but that each `if` of threads with a loop in it is asked for all, and that no barrier
--- may stand where only some threads come.
+-- As `merge`, with two differences. Each `if` of threads with a loop in it is evaluated for all, and
+-- no barrier may stand where only some threads come.
 --
--- Threads of a team (gilua.facts.teams) have more in common than others: a thread that does what
--- several of one warp did has their item, all that is made of it, and what they load of it. Of
--- such, an `if` with a loop in it that the first of them does is done for all: one that did not do
--- it does what the first one does, and stores nothing.
+-- Threads of a team (gilua.facts.teams) have more in common than others: their item, all that is
+-- computed from it, and what they load for it. If the first of them takes an `if` with a loop in
+-- it, the loop runs for all. A thread that did not take it repeats what the first one does, and
+-- stores nothing.
 --
 --   if (lane < 25) {                             for (int part …) active_all[part] = lane < 25;
 --     for (int k = 0; k < 16; k++)               if (active_all[0]) {

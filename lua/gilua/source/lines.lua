@@ -66,8 +66,8 @@ function M.edited(lines, edits)
   return new
 end
 
---- Where two differ: each line of the new one that is another, with those behind it of which
---- nothing is left; so that whoever is given the parts knows of which line each is.
+--- Returns where two differ: each changed line of the new one, with the deleted lines behind it. So
+--- each part names its lines.
 ---@param old gilua.lines
 ---@param new gilua.lines
 ---@return { first: integer, last: integer, text: string }[] text: with the ends of its lines
