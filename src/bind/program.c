@@ -265,8 +265,8 @@ void bind_program(lua_State *L) {
          "Starts a program that goes on beside this one, in a process group of its own, with no "
          "input; out and err are files for its output."},
         {"ended", ended, "core.system.ended(pid) -> status or nil",
-         "How a program that was begun has ended, once it has: 128 and the number of a signal. It "
-         "is told once."},
+         "How a program that was begun has ended, once it has: 128 and the number of a signal. "
+         "Only the first call after its end returns it."},
         {"stop", stop, "core.system.stop(pid) -> status",
          "Ends a program that was begun, and all that it has started."},
         {"input", input, "core.system.input(seconds) -> bytes or nil",

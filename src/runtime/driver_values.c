@@ -49,8 +49,8 @@ static CudaError wait_value(Stream *handle, uint64_t address, uint64_t value, si
     if (r) contents_settle(&r->contents);
     memcpy(&now, p, size);
     if (!holds(now, value, size, how))
-        refuse("%s waits for a value that is not there yet (%llu is): the virtual GPU does what a "
-               "stream is asked for at once and cannot wait for what comes later",
+        refuse("%s waits for a value that is not there yet (%llu is): the virtual GPU runs "
+               "a stream's work at once and cannot wait for a later value",
                call_name(), (unsigned long long)now);
     return cudaSuccess;
 }

@@ -1,7 +1,7 @@
 -- Prose is made of sentences that a reader can say back (CONTRIBUTING.md). Each page of docs and
 -- the README has an allowance of sentences over 30 words and of phrases that newcomers call
 -- riddles; a page that the list does not name has none. An allowance only ever falls: where a page
--- has less, the test says so. Messages of lua/ and src/ have no riddles. `--list FILE…` prints them.
+-- has less, the test says so. Messages of lua/ and src/ have none. `--list FILE…` prints them.
 package.path = "tests/lua/?.lua;" .. package.path
 local tap = require "tap"
 local lfs = require "lfs"

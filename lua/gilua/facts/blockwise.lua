@@ -23,7 +23,7 @@ local single_exit = require "gilua.facts.single_exit"
 local M = {}
 
 ---@class gilua.blockwise
----@field names table<string, true> variables and arrays: some variable of that name is a block's own
+---@field names table<string, true> names of variables and arrays that are a block's own
 ---@field loops table<table, true> loops that a block may leave earlier than another
 ---@field why string? why nothing is known
 local Known = {}

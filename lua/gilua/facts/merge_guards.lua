@@ -106,8 +106,8 @@ local function changed_names(known, s)
   return closed and changed or nil
 end
 
--- Adds each `if` of a thread's own that has loops in it. In a team it may be done for all. Without a
--- team its condition is evaluated for all.
+-- Adds each `if` of a thread's own that has loops in it. In a team it may be done for all. Without
+-- a team its condition is evaluated for all.
 local function add_inner(list, known, s, team)
   local fits = s.kind == "if" and s.condition and not s.otherwise and known:depends(s.condition)
     and holds(s.body, LOOPS) and not effects.of(known.fn, s).barrier
@@ -126,8 +126,8 @@ local function size_of(list)
   return #list > 0 and list[#list].last - list[1].first or 0
 end
 
---- Returns what is known where the conditions hold that are evaluated for all; these conditions; and
---- the one around all the work. Or nil and why there are none.
+--- Returns what is known where the conditions hold that are evaluated for all; these conditions;
+--- and the one around all the work. Or nil and why there are none.
 ---@param index string "blockIdx" or "threadIdx"
 ---@param side string
 ---@param team? gilua.team

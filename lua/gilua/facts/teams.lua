@@ -1,5 +1,5 @@
---- teams: groups of threads that a kernel numbers. Threads with one value of `threadIdx.x / 32` are a
--- team of 32. Where threads are merged, a team has fewer threads, and the kernel divides by fewer.
+--- teams: groups of threads that a kernel numbers. Threads with one value of `threadIdx.x / 32` are
+-- a team of 32. Where threads are merged, a team has fewer, and the kernel divides by fewer.
 --
 --   for _, team in ipairs(teams.list(fn, "x")) do … end
 --   local same = teams.same(fn, "x", teams.find(fn, "x", "32"))

@@ -24,9 +24,9 @@
 -- is evaluated for all blocks. Where it is false for one, the blocks' work is done one after the
 -- other, as it was.
 --
--- Arrays may alias. Barriers stay, and each thread keeps its order and its own loads: only the order
--- of different threads between two barriers changes. If one thread writes an element there that
--- another reads, the kernel as it is has a race, and no answer that could be kept.
+-- Arrays may alias. Barriers stay, and each thread keeps its order and its own loads: only the
+-- order of different threads between two barriers changes. If one thread writes an element there
+-- that another reads, the kernel as it is has a race, and no answer that could be kept.
 
 local bounded = require "gilua.facts.bounded"
 local in_step = require "gilua.facts.in_step"

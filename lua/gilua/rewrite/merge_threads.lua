@@ -9,8 +9,8 @@
 --   T:merge_threads<LINE>(x,4,block)   or four that are the new block's width apart
 --   T:merge_threads<LINE>(x,4,32)      or four of each 32, which are eight apart
 --
--- As `merge`, with two differences. Each `if` of threads with a loop in it is evaluated for all, and
--- no barrier may stand where only some threads come.
+-- As `merge`, with two differences. Each `if` of threads with a loop in it is evaluated for all,
+-- and no barrier may stand where only some threads come.
 --
 -- Threads of a team (gilua.facts.teams) have more in common than others: their item, all that is
 -- computed from it, and what they load for it. If the first of them takes an `if` with a loop in

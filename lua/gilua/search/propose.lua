@@ -104,7 +104,7 @@ local function answer_to(o, question, generation)
     file:close()
     local kept = json.decode(textfile.read(path, "an answer that was kept", 2 * MOST_BYTES))
     if type(kept) ~= "table" or type(kept.answer) ~= "string" then
-      fail("%s does not hold a question and its answer: remove it, and the program runs again", path)
+      fail("%s holds no question with its answer: remove it, and the program runs again", path)
     end
     return kept.answer
   end

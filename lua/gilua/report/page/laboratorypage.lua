@@ -188,7 +188,7 @@ function others() {
 
 function build() {
   canvas = el("canvas", { role: "img", "aria-label": "every mutant as a point", tabindex: "0" });
-  var said = el("p", { "class": "said" }, "Point at a mutant: what it is stands here. Click it.");
+  var said = el("p", { "class": "said" }, "Point at a mutant: its figures appear here. Click it.");
   box.querySelector(".lab").replaceChildren(
     el("p", { "class": "ask" }, select("x", "across", axes), input("logx", "log", "checkbox"),
       select("y", "up", axes), input("logy", "log", "checkbox")),

@@ -141,8 +141,8 @@ end
 ---@return string
 function M.telling(caption, svg, why)
   if not svg then return M.p(M.escape(why), "note") end
-  return ('<figure>\n<div>%s</div>\n<p class="said">Point at a mark, or touch it: what it is '
-    .. "stands here.</p>\n<figcaption>%s</figcaption>\n</figure>\n"):format(svg, M.escape(caption))
+  return ('<figure>\n<div>%s</div>\n<p class="said">Point at a mark, or touch it: its figures '
+    .. "appear here.</p>\n<figcaption>%s</figcaption>\n</figure>\n"):format(svg, M.escape(caption))
 end
 
 --- Genes are long; plots have room for a few letters.
