@@ -205,13 +205,16 @@ static PtxOperand pair(Parser *P, PtxInstr *in, PtxOperand first) {
     return op;
 }
 
-/* !%p1, and -%r1 of a vmad. */
+/* !%p1 of a predicate, and -%r1 of a vmad. */
 static PtxOperand negated(Parser *P, PtxInstr *in) {
-    P->p++;
+    bool of_predicate = *P->p++ == '!';
     ptxp_space(P);
     PtxOperand op = named(P, in);
     if (op.kind != PTX_OP_REG)
         ptxp_fail(P, P->line, "'!' or '-' stands before something that is no register");
+    if ((P->regs[op.reg].type == PTX_PRED) != of_predicate)
+        ptxp_fail(P, P->line, "'%s' is %s predicate: '!' negates those, '-' others",
+                  P->regs[op.reg].name, of_predicate ? "no" : "a");
     op.negated = true;
     return op;
 }

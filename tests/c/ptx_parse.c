@@ -169,6 +169,8 @@ static void test_errors(void) {
     fails(PTX_KERNEL("here: ret;\nhere: ret;"), "PTX line 13: label 'here' stands twice");
     fails(PTX_KERNEL(".reg .b32 %r1;\n.reg .b32 %r1;"), "declared twice");
     fails(PTX_KERNEL("@%r1 ret;"), "'%r1' guards an instruction but is not .pred");
+    fails(PTX_KERNEL("add.s32 %r1, !%r2, 1;"), "'%r2' is no predicate: '!' negates those");
+    fails(PTX_KERNEL("vmad.s32.s32.s32 %r1, %r2, %r3, -%p1;"), "'%p1' is a predicate");
     fails(PTX_KERNEL("mov.f32 %f1, 0f3F80;"), "has 8 hexadecimal digits, not 4");
     fails(PTX_KERNEL("mov.u32 %r1, 1/0;"), "divides by zero");
     fails(PTX_KERNEL("mov.u64 %rd1, 99999999999999999999;"), "does not fit in 64 bits");
