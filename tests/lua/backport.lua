@@ -382,9 +382,22 @@ int main(int argc, char **argv)
   is("    LAUNCH(k, n, x, n);\n    k<<<n / 64 + 1, 64>>>(x, n);",
     "    do { k<<<((n) + 127) / 128, 128>>>(x, n); } while (0);\n"
     .. "    k<<<n / 128 + 1, 128>>>(x, n);", 2, "beside others")
-  local odd = HEAD:gsub("__VA_ARGS__%)", "x, n); puts(#kernel", 1)
+  local named = HEAD:gsub("__VA_ARGS__%)", "%0; puts(#kernel #n)", 1)
+  is('    LAUNCH(k, n + *"\\2", x, n);',
+    '    do { k<<<(((n + *"\\2") + 63) / 64 + 1) / 2, 128>>>(x, n); puts("k" "n + *\\"\\\\2\\""); }'
+    .. " while (0);", 1, "makes strings of what it is given", named)
+  local pair = "#define BOTH(n) ((n) + 63) / 64, 64\n"
+    .. "#define NEXT 3, 64\n#define ALONE 64\n"
+  for use, want in pairs { ["k<<<BOTH(n)>>>"] = "k<<<((n) + 127) / 128, 128>>>",
+    ["k<int><<<NEXT>>>"] = "k<int><<<2, 128>>>" } do
+    local rest = "(x, n); other<<<NEXT>>>(x); f(NEXT);"
+    is(use .. rest, want .. rest, 1, use .. ": a macro that gives both", pair .. HEAD)
+  end
+  is("k<<<ALONE, 64>>>(x, n);", "k<<<(ALONE + 1) / 2, 128>>>(x, n);", 1, "not one that gives one",
+    pair .. HEAD)
+  local odd = HEAD:gsub("__VA_ARGS__%)", "%0; kernel##_done()", 1)
   is("    LAUNCH(k, n, x, n);", "    LAUNCH(k, n, x, n);", nil,
-    "not one that makes a string of its name", odd)
+    "not one that makes a name of it", odd)
 
   local kernel = HEAD:match "__global__ void k.-\n}\n"
   local kept, files_of = written(kernel)

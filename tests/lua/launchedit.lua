@@ -161,6 +161,22 @@ tap.case("launches by calls", function()
   tap.is(edited(macro:format "(g) * 2"), macro:format "((g) * 2 + 3) / 4" .. " 1 0", "in a macro")
 end)
 
+tap.case("functions and macros of other files", function()
+  local function is(text, beside, want)
+    local new, done = launchedit.edited(text, "k", "grid.x*2", false, beside)
+    tap.is(("%s %d"):format(new, done), want, table.concat(beside, " | "))
+  end
+  is("k<<<f(n), 9>>>(a);", {}, "k<<<f(n), 9>>>(a); 0")
+  is("k<<<f(n), 9>>>(a);", { "int z;", "int f(int n) { return n / 2; }" },
+    "k<<<(f(n)) * 2, 9>>>(a); 1")
+  is("k<<<f(n), 9>>>(a);", { "size_t f(int n);" }, "k<<<(f(n)) * 2, 9>>>(a); 1")
+  is("k<<<f(n), 9>>>(a);", { "dim3 f(int n);" }, "k<<<f(n), 9>>>(a); 0")
+  is("k<<<f(n), 9>>>(a);", { "int f(int n);", "dim3 f(dim3 n);" }, "k<<<f(n), 9>>>(a); 0")
+  is("k<<<f(n), 9>>>(a);", { "#define f(n) (n) / 9" }, "k<<<(f(n)) * 2, 9>>>(a); 1")
+  is("k<<<B, 9>>>(a);", { "#define B 7", "#define B 8" }, "k<<<B * 2, 9>>>(a); 1")
+  is("k<<<B, 9>>>(a);", { "#define B g(8)", "#define B 8" }, "k<<<B, 9>>>(a); 0")
+end)
+
 tap.case("launches by a pointer", function()
   local function is(text, done, why)
     tap.is(edited("void f(int n) { " .. text .. " s<<<n, 64>>>(a); }", "grid.x*2"),

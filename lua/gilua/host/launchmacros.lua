@@ -1,13 +1,17 @@
---- launchmacros: macros that launch the kernel which they are given, written out where they stand:
+--- launchmacros: macros that launch the kernel which they are given, and macros that give a launch
+-- its grid and block together, written out where they stand:
 --
 --   #define LAUNCH(kernel, n, ...) kernel<<<((n) + 255) / 256, 256>>>(__VA_ARGS__)
 --   LAUNCH(scale, n, x);       becomes       scale<<<((n) + 255) / 256, 256>>>(x);
 --
+--   #define BOTH(n) ((n) + 255) / 256, 256
+--   scale<<<BOTH(n)>>>(x);     becomes       scale<<<((n) + 255) / 256, 256>>>(x);
+--
 -- So readers of launches see one of the usual form, and `gilua apply` changes the launch of one
 -- kernel where others are launched by the same macro. Lines keep their numbers.
 --
--- Limits: a macro that makes names or strings of what it is given (# and ##), or that has two
--- definitions, is left as it is; so is a use within another macro.
+-- Limits: a macro that makes names of what it is given (##), or that has two definitions, is left
+-- as it is; so is a use within another macro.
 
 local code_of = require "gilua.host.code"
 local csource = require "gilua.source.csource"
@@ -24,6 +28,8 @@ local REST = "__VA_ARGS__"
 ---@field params string[]
 ---@field rest boolean the last of them takes all that is left
 ---@field text string of its body, on one line
+---@field has_no_arguments boolean it is used as a name alone
+---@field is_pair? boolean it has a comma, as grid and block: it is written out behind <<< alone
 
 -- Returns a macro's parameters; whether the last takes the rest, `...` or `args...`.
 local function params_of(d, close)
@@ -37,18 +43,20 @@ end
 local function is_plain(d, from)
   for i = from, #d do
     local drops_comma = d[i] == "##" and d[i - 1] == "," -- , ##__VA_ARGS__
-    if d[i] == "#" or d[i] == "##" and not drops_comma or d[i] == "__VA_OPT__" then return false end
+    if d[i] == "##" and not drops_comma or d[i] == "__VA_OPT__" then return false end
   end
   return #d >= from
 end
 
--- Reads a directive that defines a macro with arguments.
+-- Reads a directive that defines a macro.
 local function defined(d)
   local close = d[3] == "(" and d:first(3) == d:last(2) + 1 and d:match(3)
-  if not close or not is_plain(d, close + 1) then return nil end
-  local params, rest = params_of(d, close)
-  return { params = params, rest = rest,
-    text = d:text(close + 1, #d):gsub("%s*\\?\r?\n%s*", " ") .. "" }
+  local from = (close or 2) + 1
+  if not is_plain(d, from) then return nil end
+  local params, rest = {}, false
+  if close then params, rest = params_of(d, close) end
+  return { params = params, rest = rest, has_no_arguments = not close,
+    text = d:text(from, #d):gsub("%s*\\?\r?\n%s*", " ") .. "" }
 end
 
 -- Adds the macros of a text: nil of one that is defined twice, or as nobody can write it out.
@@ -80,7 +88,7 @@ local function uses(text, names)
   return false
 end
 
---- Returns the macros of a program's texts that launch the kernel which they are given, by name.
+--- Returns the macros of a program's texts that are written out, by name.
 ---@param texts string[]
 ---@return table<string, LaunchMacro>
 function M.of(texts)
@@ -91,6 +99,10 @@ function M.of(texts)
     for _, name in ipairs(settings.keys(all)) do
       found[name] = found[name] or uses(all[name].text, found) and all[name] or nil
     end
+  end
+  for name, macro in pairs(all) do
+    macro.is_pair = not found[name] and macro.text:find(",", 1, true) ~= nil
+    found[name] = found[name] or macro.is_pair and macro or nil
   end
   return found
 end
@@ -127,17 +139,28 @@ local function body_with(macro, by_name)
     if t[i] == "##" then edits[#edits + 1] = launchsites.edit(t, { i, i }, "") end
     if new == "" and t[i - 1] == "##" then -- the comma before it goes, too
       edits[#edits], first = nil, i - 2
+    elseif new and t[i - 1] == "#" then
+      new, first = ('"%s"'):format(new:gsub('[\\"]', "\\%0")), i - 1
     end
     if new then edits[#edits + 1] = launchsites.edit(t, { first, i }, new) end
   end
   return launchsites.edited(text, edits)
 end
 
+-- Is a use of a macro a part of a launch of this kernel, or of any where none is named?
+local function is_of(t, i, close, macro, kernel)
+  if not macro.is_pair then return not kernel or uses(t:text(i, close), { [kernel] = true }) end
+  local name = t[i - 1] == "<<<" and launchsites.name_before(t, i - 1)
+  return name and (not kernel or t[name] == kernel)
+end
+
 -- Returns the edit that writes the use at a name out; nil where it is none, or of another kernel.
 local function use_at(t, i, macros, kernel)
-  local macro, close = macros[t[i]], t[i + 1] == "(" and t:match(i + 1)
-  local by_name = macro and close and given(macro, arguments(t, i + 1, close))
-  if not by_name or kernel and not uses(t:text(i, close), { [kernel] = true }) then return nil end
+  local macro = macros[t[i]]
+  if not macro then return nil end
+  local close = macro.has_no_arguments and i or t[i + 1] == "(" and t:match(i + 1)
+  local by_name = close and given(macro, close > i and arguments(t, i + 1, close) or {})
+  if not by_name or not is_of(t, i, close, macro, kernel) then return nil end
   local lines = ("\n"):rep(t:line(close) - t:line(i))
   return launchsites.edit(t, { i, close }, body_with(macro, by_name) .. lines), close
 end

@@ -43,14 +43,17 @@ local function by_brackets(code, m)
   local t, kernel, template = code.t, code_of.called(code, m.kernel)
   local at = m.kernel.last + 1
   for _, piece in ipairs(m.how) do kernel = piece.kind ~= "unknown" and kernel or nil end
-  return kernel and { t = t, at = at, line = t:line(at), kernel = kernel, name = m.kernel.token,
-    template = template, grid = range_of(m.how[1]), block = range_of(m.how[2]),
-    shared = range_of(m.how[3]), args = code_of.texts(code, m.args), open = t:match(m.last),
-    close = m.last }
+  return kernel and m.how[2] and { t = t, at = at, line = t:line(at), kernel = kernel,
+    name = m.kernel.token, template = template, grid = range_of(m.how[1]),
+    block = range_of(m.how[2]), shared = range_of(m.how[3]), args = code_of.texts(code, m.args),
+    open = t:match(m.last), close = m.last }
 end
 
--- The launch of the <<< at a token that the tree has not: its name alone.
-local function not_understood(t, at)
+--- The token of the kernel's name before the <<< at a token; nil where there is none.
+---@param t userdata tokens
+---@param at integer
+---@return integer?
+function M.name_before(t, at)
   local depth, k = 0, at - 1
   while t:kind(k) ~= "name" or depth > 0 do
     local word = t[k]
@@ -59,7 +62,13 @@ local function not_understood(t, at)
     elseif word == "<" then depth = depth - 1 end
     k = math.min(t:match(k) or k, k) - 1
   end
-  return { t = t, at = at, line = t:line(at), kernel = t[k], name = k, template = {} }
+  return k
+end
+
+-- The launch of the <<< at a token that the tree has not: its name alone.
+local function not_understood(t, at)
+  local k = M.name_before(t, at)
+  return k and { t = t, at = at, line = t:line(at), kernel = t[k], name = k, template = {} }
 end
 
 -- The kernel that an argument names: `k`, `(void *)k<int>`, `reinterpret_cast<const void *>(&k)`;

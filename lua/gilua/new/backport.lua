@@ -151,17 +151,17 @@ local function program_of(kept)
   return program
 end
 
--- The macros of a program that launch.
-local function macros_of(program)
+-- The texts of a program's main file, of the file beside it, and of headers.
+local function texts_of(program)
   local texts = { program.main.text, program.beside and program.beside.text }
   for _, header in ipairs(program.list) do texts[#texts + 1] = header.text end
-  return launchmacros.of(texts)
+  return texts
 end
 
 -- The files of a program that launch a kernel, behind those that are changed; each knows its name
 -- in the program. Macros that launch it are written out: `short` is a text without that.
 local function with_launches(program, files, kernel)
-  local names, list, seen, macros = {}, {}, {}, macros_of(program)
+  local names, list, seen, macros = {}, {}, {}, launchmacros.of(texts_of(program))
   for _, header in ipairs(program.list) do
     if header.path then names[headers.absolute(header.path)] = header.name end
   end
@@ -270,11 +270,11 @@ end
 
 -- Changes the launches as transformations want them.
 local function changed(kept, program, files, launch, launched)
-  local of = launches.kernels(launch)
+  local of, texts = launches.kernels(launch), program and texts_of(program) or {}
   local function change(kernel, wanted)
     local found, is_asked = 0, is_kept(program, files, kernel, wanted)
     for _, file in ipairs(files) do
-      local text, done, left = launchedit.edited(file.text, kernel, wanted, is_asked)
+      local text, done, left = launchedit.edited(file.text, kernel, wanted, is_asked, texts)
       file.text, launched.done, found = text, launched.done + done, found + done + #left
       for _, site in ipairs(left) do left_at(launched, file, site) end
     end

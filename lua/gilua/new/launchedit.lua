@@ -2,16 +2,17 @@
 -- becomes kernel<<<grid * 32, block>>>.
 --
 -- A launch is written in place. What nobody knows to be a whole number or a dim3 becomes a dim3
--- first: dim3(dim3(p.grid).x * 32, …); what calls a function that the file does not show is left to
--- the person, for it may not be called twice. A launch that is done together with the one behind it
--- gets its arguments, and that one goes, where it is launched in the same words and nothing but a
--- wait stands between.
+-- first: dim3(dim3(p.grid).x * 32, …); what calls a function that no file of the program shows is
+-- left to the person, for it may not be called twice. A launch that is done together with the one
+-- behind it gets its arguments, and that one goes, where it is launched in the same words and
+-- nothing but a wait stands between.
 
 local code_of = require "gilua.host.code"
 local csource = require "gilua.source.csource"
 local expression = require "gilua.source.expression"
 local launchsites = require "gilua.host.launchsites"
 local launches = require "gilua.transform.launch"
+local lists = require "gilua.base.lists"
 
 local M = {}
 
@@ -25,15 +26,29 @@ local NUMBERS = csource.set "ceil ceilf floor floorf min max int unsigned size_t
 --------------------------------------------------------------------------------------------------
 -- What a grid is
 
--- The bodies of a macro of a file: with arguments, or without.
-local function macros_of(t, name, has_arguments)
-  local list = {}
+-- Adds the bodies of a macro that a file defines: with arguments, or without.
+local function add_macros(list, t, name, has_arguments)
   for _, word, d in csource.directives(t) do
     local close = d[3] == "(" and d:first(3) == d:last(2) + 1 and d:match(3)
     if word == "define" and d[2] == name and (close and true or false) == has_arguments then
       list[#list + 1] = d:text((close or 2) + 1, #d)
     end
   end
+end
+
+-- A file and the other files of its program, which are read once they are asked for.
+local function program_of(code)
+  if not code.program then
+    code.program = { code }
+    for i, text in ipairs(code.beside or {}) do code.program[i + 1] = code_of.of(text) end
+  end
+  return code.program
+end
+
+-- The bodies of a macro of a program.
+local function macros_of(code, name, has_arguments)
+  local list = {}
+  for _, one in ipairs(program_of(code)) do add_macros(list, one.t, name, has_arguments) end
   return list
 end
 
@@ -81,10 +96,12 @@ local function declarations(code, name, at)
   return seen and { seen } or list
 end
 
+local function is_no_number(body) return not body:find "^%d+$" end
+
 -- What the file declares a name as: "dim3", "whole", or nil where it is neither, or both.
 local function declared(code, name, at)
-  local macros = macros_of(code.t, name, false)
-  if #macros == 1 and macros[1]:find "^%d+$" then return "whole" end
+  local macros = macros_of(code, name, false)
+  if macros[1] and not lists.any(macros, is_no_number) then return "whole" end
   local found
   for _, d in ipairs(declarations(code, name, at)) do
     local kind = M.declared_type(d)
@@ -116,20 +133,23 @@ local function given_sides(code, name, at)
   return #csource.ranges(t, d.init_at + 1, d.last - 1)
 end
 
--- What the file says that a function gives, or a macro with arguments: "dim3" or "whole"; nil where
--- that is not known.
+-- What the program says that a function gives, or a macro with arguments: "dim3" or "whole"; nil
+-- where that is not known.
 local function returned(code, name)
   if NUMBERS[name] then return "whole" end
   local kinds = {}
-  for _, one in ipairs(code.s:functions(true)) do
-    if one.name == name then kinds[#kinds + 1] = kind_of_type(code.t[one.token - 1]) or "other" end
-  end
-  for _, d in ipairs(code_of.declarations(code)) do
-    if d.name == name and d["function"] then
-      kinds[#kinds + 1] = d.pointer == 0 and kind_of_type(d.type) or "other"
+  for _, file in ipairs(program_of(code)) do
+    for _, one in ipairs(file.s:functions(true)) do
+      local type = one.name == name and file.t[one.token - 1]
+      if type then kinds[#kinds + 1] = kind_of_type(type) or "other" end
+    end
+    for _, d in ipairs(code_of.declarations(file)) do
+      if d.name == name and d["function"] then
+        kinds[#kinds + 1] = d.pointer == 0 and kind_of_type(d.type) or "other"
+      end
     end
   end
-  for _, body in ipairs(macros_of(code.t, name, true)) do
+  for _, body in ipairs(macros_of(code, name, true)) do
     kinds[#kinds + 1] = is_computed(code_of.tree(code, body).tree) and "whole" or "other"
   end
   for _, kind in ipairs(kinds) do
@@ -144,7 +164,7 @@ local function is_repeatable(code, tree)
   expression.walk(tree, function(node)
     local name = node.kind == "call" and (node.callee.text or ""):match "[%w_]*$"
     if name and not NUMBERS[name] and name ~= "dim3" then known = false end
-    local macro = node.kind == "name" and table.concat(macros_of(code.t, node.text, false))
+    local macro = node.kind == "name" and table.concat(macros_of(code, node.text, false))
     if macro and macro:find "[%w_]%s*%(" then known = false end
   end)
   return known
@@ -383,11 +403,13 @@ end
 ---@param launch string what becomes of a launch (gilua.launch)
 ---@param is_asked? boolean the host's code was asked for what `launch` asks of a grid: then such a
 ---  launch is written, too
+---@param beside? string[] texts of the program's other files
 ---@return string text
 ---@return integer changed how many launches are
 ---@return LaunchSite[] left those that are not, for they are not understood
-function M.edited(text, kernel, launch, is_asked)
+function M.edited(text, kernel, launch, is_asked, beside)
   local code = code_of.of(text)
+  code.beside = beside
   local changes, edits, done, left = written(launch, is_asked), {}, 0, {}
   local join = launches.joined(launch)[""]
   local sites = launchsites.of(code)
