@@ -122,8 +122,9 @@ tap.case("what is counted up before a launch is not 0", function()
   host = gi.hostcode.read "void f() { int i = 0, m = 0; for (i = 3; i < 9; i++) g(); m = 4; }"
   tap.is(host:value "10 * m + i", 40, "what another loop counts from is no value")
   host = gi.hostcode.read "\n#define BOTH 7, 64\nvoid f() { k<<<BOTH>>>(x); l<<<7>>>(x); }"
-  tap.is(("%s %s"):format(host.launches.k.grid, host.launches.k.block), "7 64", "a macro gives both")
-  tap.is(host.launches.l and host.launches.l.grid, nil, "a launch with no block is not understood")
+  local k, l = host:every_launch "k"[1], host:every_launch "l"[1]
+  tap.is(("%s %s"):format(k.grid, k.block), "7 64", "a macro gives both")
+  tap.is(l and l.grid, nil, "a launch with no block is not understood")
   host = gi.hostcode.read "void f() { dim3 g(2); g.x = 5; k<<<g, 1>>>(x); }"
   tap.is(host:value "x", nil, "a side of a dim3 is no variable")
   host = gi.hostcode.read([[
