@@ -364,10 +364,11 @@ int main(int argc, char **argv)
     kept.parameters = { { name = "block_size_x", default = 64, in_source = false } }
     kept.grammar = { apply = function(_, genome)
       local mutant, detail = problem.grammar:apply("", true)
-      detail.params = { block_size_x = genome:match "%d+" }
+      local twice = genome == "twice" and { ["T:launch"] = "grid.x*2" }
+      detail.params = twice or { block_size_x = genome:match "%d+" }
       return mutant, detail
     end }
-    return kept, function() return gi.backport.files(kept, "block_size_x=128") end
+    return kept, function(genome) return gi.backport.files(kept, genome or "block_size_x=128") end
   end
   local function is(body, want, done, why, head)
     local _, files_of = written((head or HEAD) .. body .. "\n}\n")
@@ -415,6 +416,16 @@ int main(int argc, char **argv)
   elsewhere("LAUNCH(k, n, x, n)", "do { k<<<((n) + 127) / 128, 128>>>(x, n); } while (0)",
     "in another file of the program, by its header's macro")
   elsewhere("k<<<(n + 63) / 64, 64>>>(x, n)", "k<<<(n + 127) / 128, 128>>>(x, n)", "or not")
+
+  kept, files_of = written('#include "common.cuh"\n' .. kernel)
+  local folder = kept.made_from.path:match "^(.*)/" -- the problem's has a part of the header
+  scratch.write(folder .. "/problem/common.cuh", "#pragma once\n")
+  scratch.write(folder .. "/common.cuh", "int blocks(int n);\n")
+  kept.options = { "-I" .. folder .. "/problem", "-I" .. folder }
+  scratch.write(folder .. "/main.cpp", MAIN:format "k<<<blocks(n), 64>>>(x, n)")
+  local files, _, launched = files_of "twice"
+  tap.is(("%d %s"):format(launched.done, files[2] and files[2].text),
+    "1 " .. MAIN:format "k<<<(blocks(n)) * 2, 64>>>(x, n)", "by a function of the program's header")
 end)
 
 tap.case("what cannot be put back is a sentence", function()

@@ -139,9 +139,10 @@ local function table_of(kept)
   end
 end
 
--- The program that a kernel is of, and what its headers are.
+-- The program that a kernel is of, and what its headers are: its folder's, before those that the
+-- problem has parts of.
 local function program_of(kept)
-  local folders, defines = {}, {}
+  local folders, defines = { kept.made_from.path:match "^(.*)/" }, {}
   for _, option in ipairs(kept.options) do
     folders[#folders + 1] = option:match "^%-I(.+)$"
     defines[#defines + 1] = option:match "^%-D(.+)$"
