@@ -294,8 +294,6 @@ __global__ void first(float *y, const float *x)
     "a kernel without one")
   tap.is(list["7 merge"], "mergeable: it does not ask for blockIdx.x", "a side of a kernel")
   tap.is(list["1 merge"], nil, "where another side of it is proposed")
-  tap.is(list["7 private"], "threads: no shared array has one element a thread, and no other use",
-    "a kernel")
 end)
 
 -- ---- heads, facts and documentation -----------------------------------------------------------

@@ -330,48 +330,6 @@ tap.case("barriers that part nothing", function()
   tap.is(lines(once), "nothing waits at line 5", "in one that is called once")
 end)
 
-tap.case("a thread's own element as a variable", function()
-  local source = rewritten.source [[
-  __shared__ float mine[64], all[64];
-  __shared__ int count[64];
-  int t = threadIdx.x;
-  mine[t] = a[blockIdx.x * 64 + t];
-  all[t] = b[t];
-  count[threadIdx.x] = 0;
-  __syncthreads();
-  for (int i = 0; i < n; i++) {
-    if (all[(t + i) & 63] > mine[t]) count[t]++;
-    mine[t] += 0.5f;
-  }
-  out[blockIdx.x * 64 + t] = mine[t] + count[t];]]
-  local text = right("two of three arrays", "private", source, 1, {}, { block = 64 })
-  tap.has(text, "__shared__ float all[64];\n  float mine_own;\n", "the other one stays")
-  tap.has(text, "int count_own;", "of another declaration")
-  tap.is(rewritten.found("private", source), "1()", "where it is proposed")
-  right("of two sides", "private", rewritten.source [[
-  __shared__ float cell[4][16];
-  int x = threadIdx.x, y = threadIdx.y;
-  cell[y][x] = a[y * 16 + x];
-  if (x < n) cell[y][x] *= 2.f;
-  out[y * 16 + x] = cell[y][x];]], 1, {}, { block = { 16, 4 }, grid = 1 })
-  local no = "no shared array has one element a thread"
-  local function refuses(what, body)
-    refused(what, "private", rewritten.source("  __shared__ float s[64][8], r[64];\n"
-      .. "  int t = threadIdx.x;\n" .. body), 1, {}, no)
-  end
-  refuses("a neighbour's", "  r[t] = 1.f;\n  out[t] = r[63 - t];")
-  refuses("an element that several have", "  r[t / 2] = 1.f;\n  out[t] = r[t / 2];")
-  refuses("one of two sides", "  r[t] = threadIdx.y;\n  out[t] = r[t];")
-  refuses("by a pointer", "  float *p = r;\n  r[t] = 1.f;\n  out[t] = p[t];")
-  refused("of two sides, and turned", "private", rewritten.source [[
-  __shared__ float cell[8][8];
-  int x = threadIdx.x, y = threadIdx.y;
-  cell[y][x] = a[y * 8 + x];
-  __syncthreads();
-  out[y * 8 + x] = cell[x][y];]], 1, {}, no)
-  refuses("a thread's number that changes", "  r[t] = 1.f;\n  t ^= 1;\n  out[t] = r[t];")
-end)
-
 tap.case("atomics of a warp", function()
   local text = right("one element", warp_atomic, rewritten.source(T .. [[
   int m = n / 2;
