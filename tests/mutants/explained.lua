@@ -15,6 +15,20 @@ return {
   { file = "src/emu/check/order.c", what = "`>` becomes `>=`",
     line = "if (from->time > to->time) to->time = from->time;",
     why = "Of two that are equal either is the greater one." },
+  -- lua/gilua/facts/contraction.lua
+  { file = "lua/gilua/facts/contraction.lua", what = "`true` becomes `false`",
+    line = "found.known[found[which].name] = { [which] = true }",
+    why = "Its readers ask for the keys alone." },
+  { file = "lua/gilua/facts/contraction.lua", what = "`or` (number 2) becomes `and`",
+    line = [[if all.opaque or all["return"] or all.reads[found.loop.variable] and not all.declares[]],
+    why = "The same condition asks the statement for a return, too." },
+  -- lua/gilua/facts/operands.lua
+  { file = "lua/gilua/facts/operands.lua", what = "`0` becomes `1`",
+    line = "if not form or not is_known or #effects.of(fn, index).accesses > 0 then",
+    why = "An index that loads an element has no form." },
+  { file = "lua/gilua/facts/operands.lua", what = "`nil` becomes `true`",
+    line = [[if not text or access.write then return nil, "it writes memory" end]],
+    why = "What is zero for zeros (is_zero) writes nothing, so that the line is never reached." },
   -- lua/gilua/facts/loop.lua
   { file = "lua/gilua/facts/loop.lua", what = "`return` is taken out",
     line = [[if s.kind ~= "for" then return loop end]],
