@@ -317,7 +317,7 @@ typedef struct TexSlot {
     uint32_t alloc;   /* allocation standing for its memory in the cost model */
     uint8_t plain;    /* channels (1 or 4) if it is linear memory of 32-bit texels, else 0 */
     bool is_constant; /* nothing in the running launch can write to it */
-    int memory;       /* row of the allocation that the running launch shows in it; -1: none */
+    int memory;       /* row of the allocation that it shows, as of the last launch; -1: none */
     bool is_surface;
     bool is_gone;     /* its texels were freed */
 } TexSlot;
@@ -810,9 +810,15 @@ static inline const TexSlot *slot_of(const Emu *e, uint64_t handle) {
     uint64_t index = handle - WINDOW(ID_TEX);
     return index < (uint64_t)e->n_tex && e->tex[index].live ? &e->tex[index] : NULL;
 }
-/* Has it texels that nobody wrote? Not known of arrays. */
-static inline bool slot_has_undefined(const Emu *e, const TexSlot *s) {
-    return s->memory >= 0 && e->alloc[s->memory].unwritten;
+/* Are its texels looked at: for bytes that nobody wrote, or for the footprint? */
+static inline bool slot_is_watched(const Emu *e, const TexSlot *s) {
+    const Alloc *a = s->memory >= 0 ? &e->alloc[s->memory] : NULL;
+    return a && (a->unwritten || a->used[0]);
+}
+/* Where a byte of it has its address, if it is watched. */
+static inline uint64_t slot_address(const Emu *e, const TexSlot *s, int64_t offset) {
+    const Alloc *a = &e->alloc[s->memory];
+    return a->address + (uint64_t)((const uint8_t *)s->t.data - a->data) + (uint64_t)offset;
 }
 bool tex_slow(Machine *m, Warp *w, const Ins *in, const TexForm *f); /* texture.c */
 
@@ -949,8 +955,8 @@ void shadow_local(const Access *a);
 /* Who wrote there last, as far as the check of races knows; false: nobody, or it does not know. */
 bool shadow_writer(const Machine *m, const Block *b, PtxSpace space, uint64_t address,
                    uint32_t *block, int *thread);
-/* A texel that is about to be fetched from an allocation: is it defined? See Machine.undefined. */
-void shadow_texel(const Access *a, const Alloc *in);
+/* A texel that is about to be read or written: is it defined? See Machine.undefined. */
+void shadow_texel(const Access *a, Alloc *in);
 /* shadow_access of a plain access by all active lanes (a->lane: the first), to the bytes from
 ** memory + at[lane] on; values: what they store, a->bytes each, else NULL. Returns false if there
 ** is something to tell, and does no harm then: shadow_access looks at each lane. */

@@ -536,9 +536,11 @@ typedef enum EmuReach { EMU_READ = 1, EMU_WRITTEN = 2 } EmuReach; /* an atomic d
 ** *how: of EmuReach. What was only written the launch did not depend on. Where kernels launch
 ** others (EmuResult.nested) it is of the last of these alone. */
 uint64_t emu_touched(const Emu *e, int i, unsigned *how);
-/* Which bytes of it the last launch read and wrote, a bit each; what constants, textures and
-** surfaces are read for is none of them. They hold until the next launch. False: it was not asked
-** for. */
+/* The same, and behind it the memory that the launch reached through textures and surfaces, which
+** may come a second time. */
+uint64_t emu_reached(const Emu *e, int i, unsigned *how);
+/* Which bytes of it the last launch read and wrote, a bit each; of constants none. They hold until
+** the next launch. False: it was not asked for. */
 bool emu_footprint(const Emu *e, uint64_t address, const uint8_t **read, const uint8_t **written);
 
 #endif

@@ -352,7 +352,8 @@ static bool depends_on_order(const PtxInstr *in) {
 static void look_for_order(const PtxFunc *f, EmuOrder *o, int *stores) {
     for (int i = 0; i < f->n_code; i++) {
         const PtxInstr *in = &f->code[i];
-        bool is_store = ptx_is(in, "st") && !ptx_has_mod(in, "shared param local shared::cta");
+        bool is_store =
+            ptx_is(in, "st sust") && !ptx_has_mod(in, "shared param local shared::cta");
         bool depends = depends_on_order(in);
         o->rounds |= is_of_floats(in);
         *stores += is_store;

@@ -24,8 +24,13 @@ Side side_of(const void *p, size_t row, size_t rows) {
 }
 
 Side side_of_array(Texels *a, size_t x, size_t y, size_t z) {
-    return (Side){
-        .array = a, .x = x, .y = y, .z = z, .row = a->row, .rows = a->height ? a->height : 1};
+    return (Side){.address = a->memory->address + z * a->slice + y * a->row + x,
+                  .array = a,
+                  .x = x,
+                  .y = y,
+                  .z = z,
+                  .row = a->row,
+                  .rows = a->height ? a->height : 1};
 }
 
 /* Bytes from the first to the last of what is copied. */
@@ -35,7 +40,7 @@ static size_t span(const Side *s, size_t width, size_t height, size_t depth) {
 
 static bool in_array(const Side *s, size_t width, size_t height, size_t depth) {
     const Texels *a = s->array;
-    size_t rows = a->height ? a->height : 1, slices = a->contents.size / a->slice;
+    size_t rows = a->height ? a->height : 1, slices = a->memory->contents.size / a->slice;
     return s->x <= a->row && width <= a->row - s->x && s->y <= rows && height <= rows - s->y &&
            s->z <= slices && depth <= slices - s->z;
 }
@@ -43,12 +48,11 @@ static bool in_array(const Side *s, size_t width, size_t height, size_t depth) {
 /* Where its first byte lies in the host's memory; NULL where not all is there. */
 static uint8_t *first_byte(const Side *s, size_t width, size_t height, size_t depth,
                            const char *does, Region **region) {
-    *region = NULL;
+    *region = s->array ? s->array->memory : NULL;
     if (s->array == NULL)
         return memory_bytes(s->address, span(s, width, height, depth), does, region);
-    Texels *a = s->array;
     if (!in_array(s, width, height, depth)) return NULL;
-    return a->contents.data + s->z * a->slice + s->y * a->row + s->x;
+    return (*region)->contents.data + (s->address - (*region)->address);
 }
 
 static uint8_t *row_of(uint8_t *first, const Side *s, size_t y, size_t z) {
@@ -60,9 +64,16 @@ static bool is_whole(const Region *r, size_t width, size_t height, size_t depth)
     return height == 1 && depth == 1 && width == r->contents.size;
 }
 
+/* Of the k-th row of slices that have so many. */
+static uint64_t row_address(const Side *s, size_t height, size_t k) {
+    return s->address + (k / height * s->rows + k % height) * s->row;
+}
+
+/* Room between rows of memory counts as written; that of an array is texels. */
 static void wrote(const Side *s, Region *r, size_t width, size_t height, size_t depth) {
-    if (s->array) s->array->contents.version++;
-    else memory_wrote(r, s->address, span(s, width, height, depth));
+    if (s->array == NULL) memory_wrote(r, s->address, span(s, width, height, depth));
+    for (size_t k = 0; s->array && k < depth * height; k++)
+        memory_wrote(r, row_address(s, height, k), width);
 }
 
 /* --- copies --- */
@@ -170,11 +181,6 @@ static double copy_time(const OpCopy *c, const Region *to, const Region *from, E
     return COPY_NS + bytes / (pinned ? PINNED_BYTES_NS : PAGEABLE_BYTES_NS);
 }
 
-/* Of the k-th row of slices that have so many. */
-static uint64_t row_address(const Side *s, size_t height, size_t k) {
-    return s->address + (k / height * s->rows + k % height) * s->row;
-}
-
 /* What nobody wrote, and what depends on the order of threads, goes along on the device, and is
 ** told where it goes to the host. */
 static void pass_on(const OpCopy *c, const Region *to, const Region *from) {
@@ -182,13 +188,13 @@ static void pass_on(const OpCopy *c, const Region *to, const Region *from) {
     for (size_t k = 0; k < c->depth * c->height; k++) {
         uint64_t source = row_address(&c->from, c->height, k);
         uint64_t target = row_address(&c->to, c->height, k);
-        if (from && to_host && !c->from.array) {
+        if (from && to_host) {
             memory_read(source, c->width, "is copied to the host");
             reorder_read(source, c->width);
         }
-        if (to == NULL || c->to.array) continue;
-        if (from && !to_host && !c->from.array) emu_copied(runtime.emu, target, source, c->width);
-        reorder_wrote(target, c->width, from && !c->from.array ? source : 0);
+        if (to == NULL) continue;
+        if (from && !to_host) emu_copied(runtime.emu, target, source, c->width);
+        reorder_wrote(target, c->width, from ? source : 0);
     }
 }
 
@@ -250,8 +256,7 @@ CudaError set_check(const OpSet *s) {
     if (!has_rows(&s->to, s->width, s->height, s->depth)) return cudaErrorInvalidPitchValue;
     if (!first_byte(&s->to, s->width, s->height, s->depth, "writes", &to))
         return cudaErrorInvalidValue;
-    return to || s->to.array ? cudaSuccess
-                             : failed(cudaErrorInvalidValue, "it fills memory of the host");
+    return to ? cudaSuccess : failed(cudaErrorInvalidValue, "it fills memory of the host");
 }
 
 /* Of a region that it fills as a whole and that can wait for it: that. */
@@ -272,7 +277,7 @@ static bool fill_rows(const OpSet *s) {
         for (size_t y = 0; y < s->height; y++)
             fill_bytes(row_of(first, &s->to, y, z), s->width, (Fill){s->value, s->element});
     wrote(&s->to, to, s->width, s->height, s->depth);
-    for (size_t k = 0; to && !s->to.array && k < s->depth * s->height; k++)
+    for (size_t k = 0; to && k < s->depth * s->height; k++)
         reorder_wrote(row_address(&s->to, s->height, k), s->width, 0);
     return true;
 }

@@ -192,7 +192,6 @@ static void note_all(Stream *s, const Op *op, uint64_t address, uint64_t n, bool
 /* Rows of one side; where there are several, those that lie in one piece are one. */
 static void note_side(Stream *s, const Op *op, const Side *side, size_t width, size_t height,
                       size_t depth, bool writes) {
-    if (side->array) return;
     if (width == side->row && height == side->rows) width *= height * depth, height = depth = 1;
     for (size_t k = 0; k < depth * height; k++)
         note_all(s, op, side->address + (k / height * side->rows + k % height) * side->row, width,
@@ -208,7 +207,7 @@ static void note_kernel(Stream *s, const Op *op) {
     uint64_t address;
     unsigned reach;
     EmuAllocation a;
-    for (int i = 0; (address = emu_touched(runtime.emu, i, &reach)) != 0; i++) {
+    for (int i = 0; (address = emu_reached(runtime.emu, i, &reach)) != 0; i++) {
         if (!emu_find(runtime.emu, address, &a) || !a.is_live) continue;
         const uint8_t *read, *written;
         if (!emu_footprint(runtime.emu, address, &read, &written)) continue;

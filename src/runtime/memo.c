@@ -93,7 +93,7 @@ Habit *memo_habit(const OpLaunch *l) {
 /* --- memory --- */
 
 static Contents *contents_of(const Piece *p) {
-    if (p->array) return texels_is(p->array) ? &p->array->contents : NULL;
+    if (p->array) return texels_is(p->array) ? &p->array->memory->contents : NULL;
     Region *r = memory_at(p->address);
     return r ? &r->contents : NULL;
 }

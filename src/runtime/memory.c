@@ -37,7 +37,7 @@ static Region *add(const Region *what) {
         r->kind == REGION_MANAGED || r->kind == REGION_PINNED || r->kind == REGION_REGISTERED;
     forget(map_get(&regions, key(r->address)));
     map_set(&regions, key(r->address), r);
-    observed_memory(r, true);
+    if (r->kind != REGION_TEXELS) observed_memory(r, true);
     return r;
 }
 
@@ -160,6 +160,24 @@ void memory_variable(uint64_t address, void *data, size_t size, bool is_managed)
                   .kind = is_managed ? REGION_MANAGED : REGION_VARIABLE});
 }
 
+Region *memory_texels(size_t size, const char *made_by) {
+    char name[LABEL];
+    uint8_t *data = calloc(1, size);
+    if (data == NULL) return NULL;
+    uint64_t address = emu_map(runtime.emu, data, size, true, label(made_by, name));
+    if (runtime.config.uninitialised) emu_unwritten(runtime.emu, address);
+    return add(&(Region){
+        .address = address, .contents = {.data = data, .size = size}, .kind = REGION_TEXELS});
+}
+
+void memory_texels_free(Region *r) {
+    uint8_t *data = r->contents.data;
+    emu_texels_gone(runtime.emu, data, r->contents.size);
+    emu_unmap(runtime.emu, r->address);
+    forget(r);
+    free(data);
+}
+
 /* --- finding --- */
 
 /* The live allocation in which the address lies. */
@@ -233,7 +251,7 @@ void memory_read_shared(void) {
 void memory_changed(void) {
     for (size_t i = 0; i < regions.cap; i++) {
         Region *r = regions.rows[i].value;
-        if (r) r->contents.version++;
+        if (r && r->kind != REGION_TEXELS) r->contents.version++;
     }
 }
 
@@ -291,7 +309,8 @@ static void each_left(void (*f)(Region *r, const EmuAllocation *a)) {
     EmuAllocation *all = emu_allocations(runtime.emu, &n);
     for (int i = 0; i < n; i++) {
         Region *r = map_get(&regions, key(all[i].address));
-        if (all[i].is_heap || (r && !all[i].is_variable)) f(r, &all[i]);
+        bool is_own = r && !all[i].is_variable && r->kind != REGION_TEXELS;
+        if (all[i].is_heap || is_own) f(r, &all[i]);
     }
     free(all);
 }

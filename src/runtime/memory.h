@@ -18,6 +18,7 @@ typedef enum RegionKind {
     REGION_PINNED,     /* cudaMallocHost, cudaHostAlloc */
     REGION_REGISTERED, /* cudaHostRegister: the program's own memory */
     REGION_GRAPH,      /* of a graph's allocation node: device memory, freed and made again */
+    REGION_TEXELS,     /* an array's: no pointer of the program leads there */
     REGION_VARIABLE
 } RegionKind;
 
@@ -44,6 +45,10 @@ void *memory_pages(size_t size);
 ** and again when the node runs. */
 CudaError memory_of_graph(size_t size, const char *made_by, uint64_t *address);
 CudaError memory_again(uint64_t address);
+/* An array's memory, zeroed, which kernels reach through textures and surfaces alone; NULL. It is
+** no leak, and an observer is told of the array. */
+Region *memory_texels(size_t size, const char *made_by);
+void memory_texels_free(Region *r);
 /* Frees a region of these kinds; what is none of them is a finding. */
 CudaError memory_free(uint64_t address, unsigned kinds);
 #define KIND(kind) (1u << (kind))
@@ -82,7 +87,7 @@ typedef struct Texels {
     size_t width, height, depth; /* texels; 0 for dimensions it has not */
     size_t texel;                /* bytes */
     size_t row, slice;           /* bytes */
-    Contents contents;
+    Region *memory;
     struct Texels *next;
 } Texels;
 

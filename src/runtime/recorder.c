@@ -159,7 +159,7 @@ static void tell_array(const char *word, const Texels *a) {
 }
 
 static void name_array(const Texels *a, char out[RECORD_NAME]) {
-    record_name(RECORD_VERSION, a->contents.data, a->contents.size, out);
+    record_name(RECORD_VERSION, a->memory->contents.data, a->memory->contents.size, out);
 }
 
 static void open_arrays(void) {

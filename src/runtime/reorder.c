@@ -102,7 +102,7 @@ static void send_both(const Child *c) {
     }
     for (int i = 0; i < n; i++)
         if (!send_region(c->socket, asked[i])) return;
-    for (int i = 0; (address = emu_touched(runtime.emu, i, &reach)) != 0; i++)
+    for (int i = 0; (address = emu_reached(runtime.emu, i, &reach)) != 0; i++)
         if (reach & EMU_WRITTEN && !send_region(c->socket, address)) return;
 }
 
@@ -170,7 +170,7 @@ static void name_cause(const ReorderRun *run, struct Other *o) {
 static const struct Other *cause_before(void) {
     unsigned reach;
     uint64_t address;
-    for (int i = 0; (address = emu_touched(runtime.emu, i, &reach)) != 0; i++) {
+    for (int i = 0; (address = emu_reached(runtime.emu, i, &reach)) != 0; i++) {
         const Region *r = memory_find(address);
         if (r && r->other) return r->other;
     }
@@ -206,7 +206,7 @@ static void move_on(Region *r) {
 static bool send_written(const Child *c) {
     uint64_t address, end = 0;
     unsigned reach;
-    for (int i = 0; (address = emu_touched(runtime.emu, i, &reach)) != 0; i++)
+    for (int i = 0; (address = emu_reached(runtime.emu, i, &reach)) != 0; i++)
         if (reach & EMU_WRITTEN && !send_all(c->socket, &address, sizeof address)) return false;
     return send_all(c->socket, &end, sizeof end);
 }

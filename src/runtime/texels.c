@@ -71,12 +71,10 @@ CudaError texels_new(const CudaChannelDesc *desc, CudaExtent e, unsigned flags, 
                   .height = e.height,
                   .depth = e.depth,
                   .texel = texel,
-                  .row = e.width * texel,
-                  .contents = {.version = 1}};
+                  .row = e.width * texel};
     a->slice = a->row * (e.height ? e.height : 1);
-    a->contents.size = a->slice * (e.depth ? e.depth : 1);
-    a->contents.data = calloc(1, a->contents.size);
-    if (a->contents.data == NULL) return free(a), cudaErrorMemoryAllocation;
+    a->memory = memory_texels(a->slice * (e.depth ? e.depth : 1), call_name());
+    if (a->memory == NULL) return free(a), cudaErrorMemoryAllocation;
     a->next = arrays;
     arrays = a;
     observed_array(a, true);
@@ -90,8 +88,7 @@ CudaError texels_free(Texels *a) {
         if (*at == a) {
             *at = a->next;
             observed_array(a, false);
-            emu_texels_gone(runtime.emu, a->contents.data, a->contents.size);
-            free(a->contents.data);
+            memory_texels_free(a->memory);
             free(a);
             return cudaSuccess;
         }
@@ -179,7 +176,8 @@ static CudaError line_in_array(const Texels *a, size_t x, size_t y, const void *
     if (!texels_is(a)) return cudaErrorInvalidResourceHandle;
     y += x / a->row, x %= a->row;
     size_t at = y * a->row + x;
-    if (at > a->contents.size || n > a->contents.size - at) return cudaErrorInvalidValue;
+    size_t size = a->memory->contents.size;
+    if (at > size || n > size - at) return cudaErrorInvalidValue;
     const char *p = other;
     for (size_t part; n > 0; n -= part, p += part, y++, x = 0) {
         part = n < a->row - x ? n : a->row - x;

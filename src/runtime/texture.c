@@ -33,7 +33,7 @@ static CudaError from_array(const Texels *a, EmuTexture *t) {
     if (!texels_is(a)) return cudaErrorInvalidResourceHandle;
     bool layered = a->flags & (cudaArrayLayered | cudaArrayCubemap);
     t->kind = EMU_TEX_ARRAY;
-    t->data = a->contents.data;
+    t->data = a->memory->contents.data;
     t->dims = a->height == 0 ? 1 : layered || a->depth == 0 ? 2 : 3;
     t->size[0] = (int64_t)a->width;
     t->size[1] = t->dims > 1 ? (int64_t)a->height : 1;
@@ -211,7 +211,7 @@ void texture_each(void (*f)(void *user, Texels *array, uint64_t address), void *
 void surfaces_wrote(void) {
     for (const Texture *t = textures; t; t = t->next) {
         Texels *a = (Texels *)t->resource.array;
-        if (t->is_surface && texels_is(a)) a->contents.version++;
+        if (t->is_surface && texels_is(a)) a->memory->contents.version++;
     }
 }
 

@@ -5,7 +5,8 @@
 
 `gilua tests/gpu/pairs.lua FOLDER` writes sources. A source begins with "// KIND: what". One that reads argv[1] is built
 once and run with `bug` and `fix`; any other one is built with -DBUG and with -DFIX. Lines marked "told:" or "// BUG"
-are as many cases: each counts as told where the output names its line, or else as many as errors are reported.
+are as many cases: each counts as told where the output names its line. A source that reads argv[2] is run for each of
+its cases alone, by its number from 1: a case counts as told where an error is reported.
 
 A line a source: what each tool says of the wrong program, and "FALSE" where it speaks of the right one. Then the sums
 by kind, as the table of docs/run.md. "alone" means without any tool: it hangs, fails, or three runs print different
@@ -19,7 +20,8 @@ NATIVE = "-std=c++17 -arch=native -lineinfo -w -g".split()
 TOOLS = ["memcheck", "racecheck", "synccheck", "initcheck"]
 EXTRA = {"memcheck": ["--track-stream-ordered-races", "all"]}
 CHECKS = {"undefined": "uninit", "order": "order", "streams": "streams"}  # of other kinds: races
-KIND_OF = {"undefined.cu": "undefined", "order.cu": "order", "unordered.cu": "streams", "unread.cu": "calls"}
+KIND_OF = {"undefined.cu": "undefined", "order.cu": "order", "unordered.cu": "streams", "unread.cu": "calls",
+           "pending.cu": "copies", "pending_groups.cu": "copies"}
 
 
 def options():
@@ -34,15 +36,22 @@ def options():
 
 
 class Source:
-    def __init__(self, path):
-        self.path, self.file = path, os.path.basename(path)
+    def __init__(self, path, number=None):
+        self.number, self.path, self.file = number, path, os.path.basename(path)
         self.text = open(path, encoding="utf-8").read()
         named = re.match(r"// ([a-z]+): ", self.text)
         self.kind = KIND_OF.get(self.file) or (named and named[1]) or "other"
         self.has_argument = re.search(r"\barg(v?)\[1\]", self.text) is not None
         lines = self.text.split("\n")
         self.marks = [i + 1 for i, line in enumerate(lines) if re.search(r"// told: \w|// BUG$", line)]
-        self.cases = max(1, len(self.marks))
+        self.cases = 1 if number else max(1, len(self.marks))
+
+
+def each_case(path):
+    """A source, or one for each of its cases."""
+    whole = Source(path)
+    is_apart = re.search(r"\bargv?\[2\]", whole.text)
+    return [Source(path, k + 1) for k in range(whole.cases)] if is_apart else [whole]
 
 
 def build(source, variant, native, o):
@@ -56,7 +65,7 @@ def build(source, variant, native, o):
         if done.returncode != 0:
             raise RuntimeError(f"{source.path} does not build: {(done.stderr or done.stdout).strip()[:300]}")
         os.replace(program + ".new", program)
-    return [program] + ([variant] if source.has_argument else [])
+    return [program] + ([variant] if source.has_argument else []) + ([str(source.number)] if source.number else [])
 
 
 def run(command, o):
@@ -72,10 +81,9 @@ def run(command, o):
 
 
 def counted(source, errors, out):
-    """How many of a source's cases are told, by their lines or else by the number of errors."""
+    """How many of a source's cases are told: by their lines, where there are several."""
     lines = {int(n) for n in re.findall(re.escape(source.file) + r"(?::| line )(\d+)", out)}
-    named = len(lines & set(source.marks))
-    return min(source.cases, named or errors)
+    return min(1, errors) if source.cases == 1 else len(lines & set(source.marks))
 
 
 def by_tool(tool, source, command, o):
@@ -152,16 +160,17 @@ def show(source, r):
     said = [f"{tool}: {told if source.cases > 1 else word}{' FALSE' if wrong else ''}"
             for tool, (told, word, wrong) in r.items()]
     what = source.text.split("\n")[0][3:80] if source.cases == 1 else f"{source.cases} cases"
-    print(f"{source.file:<22} {'; '.join(said)}   {what}", flush=True)
+    name = source.file + (f" {source.number}" if source.number else "")
+    print(f"{name:<22} {'; '.join(said)}   {what}", flush=True)
 
 
 def main():
     o = options()
     os.makedirs(o.work, exist_ok=True)
     tools = tools_here(o)
-    sources = [Source(path) for path in o.sources]
+    sources = [source for path in o.sources for source in each_case(path)]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:  # compilers
-        for source in sources:
+        for source in {s.path: s for s in sources}.values():
             for variant in ["bug"] if source.has_argument else ["bug", "fix"]:
                 for native in {tool != "gilua" for tool in tools}:
                     pool.submit(build, source, variant, native, o)

@@ -83,6 +83,40 @@ __global__ void scale(const float *from, float *to) {
     to[threadIdx.x] = threadIdx.x / *from;
 }
 
+// 10: the last thread's texel stays, which another kernel fetches and the host copies
+template <bool BUG> __global__ void paint(cudaSurfaceObject_t s) {
+    int x = BUG ? 0 : threadIdx.x * 4;
+    surf1Dwrite((int)threadIdx.x, s, x); // told: order_dependence
+}
+__global__ void fetched(cudaTextureObject_t t, int *o) {
+    o[threadIdx.x] = tex1D<int>(t, 0.5f);
+}
+
+// 11: so of an array that the host copies itself
+template <bool BUG> __global__ void mark(cudaSurfaceObject_t s) {
+    if (BUG || blockIdx.x == 3) surf1Dwrite((int)blockIdx.x, s, 4); // told: order_dependence
+}
+
+template <bool BUG> static void arrays() {
+    int *o, host[8] = {};
+    for (int i = 0; i < 2; i++) {
+        cudaArray_t a;
+        cudaChannelFormatDesc f = cudaCreateChannelDesc<int>();
+        cudaMallocArray(&a, &f, 32, 0, cudaArraySurfaceLoadStore);
+        cudaResourceDesc what = {};
+        what.resType = cudaResourceTypeArray, what.res.array.array = a;
+        cudaTextureDesc how = {};
+        cudaSurfaceObject_t s;
+        cudaTextureObject_t t;
+        cudaCreateSurfaceObject(&s, &what), cudaCreateTextureObject(&t, &what, &how, nullptr);
+        cudaMalloc(&o, 32 * sizeof(int));
+        if (i == 0) paint<BUG><<<1, 32>>>(s), fetched<<<1, 8>>>(t, o);
+        else mark<BUG><<<8, 1>>>(s);
+        if (i == 0) cudaMemcpy(host, o, sizeof host, cudaMemcpyDeviceToHost);
+        else cudaMemcpyFromArray(host, a, 0, 0, sizeof host, cudaMemcpyDeviceToHost);
+    }
+}
+
 template <typename T> static T *zeros(int n) {
     T *p;
     cudaMalloc(&p, n * sizeof(T));
@@ -123,6 +157,7 @@ template <bool BUG> static void run() {
     cudaMemcpy(copied, scaled, 32 * sizeof(float), cudaMemcpyDeviceToDevice);
     if (!BUG) cudaMemset(copied, 0, 32 * sizeof(float));
     back(copied, 32);
+    arrays<BUG>();
 }
 
 int main(int, char **argv) {

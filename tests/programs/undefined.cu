@@ -215,6 +215,104 @@ static cudaTextureObject_t texture(float *x, bool filters) {
     return made;
 }
 
+// 22: an array that the host filled in part; and its gather
+template <bool BUG> __global__ void sample(cudaTextureObject_t a, float *o) {
+    int t = threadIdx.x;
+    float v = tex2D<float>(a, t + 0.5f, BUG ? 2.5f : 0.5f); // told: uninitialised_read
+    float4 four = tex2Dgather<float4>(a, 1, BUG ? 2 : 1); // told: uninitialised_read
+    o[t] = v + four.w;
+    o[t + 8] = four.x;
+}
+
+// 23: a surface whose rows threads wrote in part; two texels at a time, and one that is thrown away
+template <bool BUG> __global__ void draw(cudaSurfaceObject_t s) {
+    int x = threadIdx.x;
+    for (int y = 0; y < (BUG ? 3 : 4); y++) surf2Dwrite((float)x, s, x * 4, y);
+}
+template <bool BUG> __global__ void look(cudaSurfaceObject_t s, float *o) {
+    int t = threadIdx.x;
+    float2 v = surf2Dread<float2>(s, t / 2 * 8, 3); // told: uninitialised_read
+    if (v.x > 2) o[t] = 1;
+}
+
+// 24: what a kernel stores undefined another one fetches
+template <bool BUG> __global__ void keep(const float *x, cudaSurfaceObject_t s) {
+    int t = threadIdx.x;
+    float v = ((volatile const float *)x)[t]; // told: uninitialised_read
+    surf2Dwrite(v, s, t * 4, 0);
+    if (!BUG) surf2Dwrite(1.0f, s, t * 4, 0);
+}
+__global__ void show(cudaTextureObject_t a, float *o) {
+    o[threadIdx.x] = tex2D<float>(a, threadIdx.x + 0.5f, 0.5f);
+}
+
+// 25: a face of a cube map
+template <bool BUG> __global__ void face(cudaTextureObject_t cube, float *o) {
+    float v = texCubemap<float>(cube, BUG ? -1 : 1, 0, 0); // told: uninitialised_read
+    o[threadIdx.x] = v;
+}
+
+static cudaArray_t array(int width, int height, int depth, unsigned flags) {
+    cudaArray_t made;
+    cudaChannelFormatDesc f = cudaCreateChannelDesc<float>();
+    cudaMalloc3DArray(&made, &f, make_cudaExtent(width, height, depth), flags);
+    return made;
+}
+
+static cudaResourceDesc in(cudaArray_t a) {
+    cudaResourceDesc what = {};
+    what.resType = cudaResourceTypeArray;
+    what.res.array.array = a;
+    return what;
+}
+
+static cudaTextureObject_t texture(cudaArray_t a) {
+    cudaResourceDesc what = in(a);
+    cudaTextureDesc how = {};
+    cudaTextureObject_t made = 0;
+    cudaCreateTextureObject(&made, &what, &how, nullptr);
+    return made;
+}
+
+static cudaSurfaceObject_t surface(cudaArray_t a) {
+    cudaResourceDesc what = in(a);
+    cudaSurfaceObject_t made = 0;
+    cudaCreateSurfaceObject(&made, &what);
+    return made;
+}
+
+// From the row or the face `first` on.
+static void fill(cudaArray_t a, int first, cudaExtent n) {
+    static float ones[N * N];
+    cudaMemcpy3DParms p = {};
+    p.srcPtr = make_cudaPitchedPtr(ones, n.width * 4, n.width, n.height);
+    p.dstArray = a, p.dstPos.y = n.depth == 1 ? first : 0, p.dstPos.z = n.depth == 1 ? 0 : first;
+    p.extent = n, p.kind = cudaMemcpyHostToDevice;
+    cudaMemcpy3D(&p);
+}
+
+template <bool BUG> static void arrays() {
+    float *o = device<float>(N), *host = (float *)malloc(N * N * 4);
+    cudaMemset(o, 0, N * sizeof(float));
+    cudaArray_t part = array(8, 4, 0, cudaArrayTextureGather);
+    fill(part, 0, make_cudaExtent(8, 2, 1));
+    sample<BUG><<<1, 8>>>(texture(part), o), back(o, 16);
+    cudaArray_t drawn = array(6, 4, 0, cudaArraySurfaceLoadStore); // rows of three times 8 bytes
+    draw<BUG><<<1, 6>>>(surface(drawn));
+    look<BUG><<<1, 6>>>(surface(drawn), o), back(o, 6);
+    cudaArray_t kept = array(8, 4, 0, cudaArraySurfaceLoadStore);
+    float *unset = device<float>(8);
+    keep<BUG><<<1, 8>>>(unset, surface(kept));
+    show<<<1, 8>>>(texture(kept), o), back(o, 8);
+    cudaArray_t cube = array(4, 4, 6, cudaArrayCubemap);
+    fill(cube, 2, make_cudaExtent(4, 4, 4));
+    if (!BUG) fill(cube, 0, make_cudaExtent(4, 4, 2));
+    face<BUG><<<1, 8>>>(texture(cube), o), back(o, 8);
+    // 26: the host copies rows of an array that nobody wrote
+    cudaMemcpy2DFromArray(host, 32, part, 0, BUG ? 1 : 0, 32, 2, cudaMemcpyDeviceToHost);
+    free(host);
+}
+
 template <bool BUG> static void run() {
     int *all = ints(N), *half = ints(16), *o = device<int>(N);
     cudaMemset(o, 0, N * sizeof(int));
@@ -256,6 +354,7 @@ template <bool BUG> static void run() {
     float *texels = device<float>(N), *sums = device<float>(32);
     cudaMemset(texels, 0, 16 * sizeof(float));
     fetch<BUG><<<1, 32>>>(texture(texels, false), texture(texels, true), sums), back(sums, 32);
+    arrays<BUG>();
 }
 
 int main(int, char **argv) {

@@ -1,7 +1,8 @@
 // Work on several streams that nothing orders, in pairs: each as it is wrong (`unordered bug`) and as
 // it is right (`unordered fix`). A mark behind a pair has words of the one line that is told of it;
-// nothing else is told. checks.t reads the marks.
+// nothing else is told. checks.t reads the marks. `unordered bug 3` runs the third alone.
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <cuda_runtime.h>
 
@@ -27,6 +28,20 @@ static cudaStream_t a, b, blocking, other;
 static cudaEvent_t event;
 static int *x, *y, *z, *pinned, *managed, *one;
 static volatile int kept;
+
+static cudaSurfaceObject_t surface;
+static cudaTextureObject_t texture, line;
+static cudaArray_t array;
+
+__global__ void draw(cudaSurfaceObject_t s, int v) {
+    surf2Dwrite(v, s, threadIdx.x * 4, 0);
+}
+__global__ void sample(cudaTextureObject_t t, int *o) {
+    o[threadIdx.x] = tex2D<int>(t, threadIdx.x + 0.5f, 0.5f);
+}
+__global__ void fetch(cudaTextureObject_t t, int *o) {
+    o[threadIdx.x] = tex1Dfetch<int>(t, threadIdx.x);
+}
 
 static void order(cudaStream_t first, cudaStream_t second) {
     cudaEventRecord(event, first);
@@ -142,15 +157,43 @@ template <bool BUG> static void graph() { // told: kernel fill(int*, int) on str
     cudaGraphDestroy(g);
 }
 
-template <bool BUG> static void run() {
+template <bool BUG> static void drawn() { // told: kernel draw(unsigned long long, int) on stream 2 and kernel sample(unsigned long long, int*) on stream 3, which both use byte 0 of 'cudaMallocArray
+    draw<<<1, 64, 0, a>>>(surface, 1);
+    if (!BUG) order(a, b);
+    sample<<<1, 64, 0, b>>>(texture, z);
+}
+template <bool BUG> static void loaded() { // told: kernel sample(unsigned long long, int*) on stream 3 and cudaMemcpy2DToArrayAsync on stream 2
+    sample<<<1, 64, 0, b>>>(texture, z);
+    cudaMemcpy2DToArrayAsync(array, 0, BUG ? 0 : 1, pinned, 256, 256, 1, cudaMemcpyHostToDevice, a);
+}
+template <bool BUG> static void fetched() { // told: kernel fill(int*, int) on stream 2 and kernel fetch(unsigned long long, int*) on stream 3
+    fill<<<1, 128, 0, a>>>(x + (BUG ? 32 : 64), 1);
+    fetch<<<1, 64, 0, b>>>(line, z);
+}
+
+static void bind() {
+    cudaChannelFormatDesc f = cudaCreateChannelDesc<int>();
+    cudaResourceDesc what = {}, linear = {};
+    cudaTextureDesc how = {};
+    cudaMallocArray(&array, &f, 64, 2, cudaArraySurfaceLoadStore);
+    what.resType = cudaResourceTypeArray, what.res.array.array = array;
+    linear.resType = cudaResourceTypeLinear, linear.res.linear = {x, f, BYTES};
+    cudaCreateSurfaceObject(&surface, &what);
+    cudaCreateTextureObject(&texture, &what, &how, nullptr);
+    cudaCreateTextureObject(&line, &linear, &how, nullptr);
+}
+
+template <bool BUG> static void run(int only) {
     void (*all[])() = {kernels<BUG>, copy<BUG>,    early<BUG>, parts<BUG>,     between<BUG>,
                        legacy<BUG>,  memset_<BUG>, pool<BUG>,  pool_free<BUG>, refilled<BUG>,
                        called<BUG>,  shared<BUG>,  copied<BUG>, computed<BUG>, small<BUG>, chain<BUG>,
-                       graph<BUG>};
-    for (auto f : all) f(), cudaDeviceSynchronize();
+                       graph<BUG>,   drawn<BUG>,   loaded<BUG>, fetched<BUG>};
+    int n = 0;
+    for (auto f : all)
+        if (++n == only || only == 0) f(), cudaDeviceSynchronize();
 }
 
-int main(int, char **argv) {
+int main(int argc, char **argv) {
     cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking);
     cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking);
     cudaStreamCreate(&blocking);
@@ -159,9 +202,11 @@ int main(int, char **argv) {
     cudaMalloc(&x, BYTES), cudaMalloc(&y, BYTES), cudaMalloc(&z, BYTES);
     cudaMallocHost(&pinned, BYTES), cudaMallocManaged(&managed, BYTES);
     cudaMallocHost(&one, sizeof *one);
+    bind();
     cudaMemset(x, 0, BYTES), cudaMemset(y, 0, BYTES);
     cudaDeviceSynchronize();
-    if (strcmp(argv[1], "bug") == 0) run<true>();
-    else run<false>();
+    int only = argc > 2 ? atoi(argv[2]) : 0;
+    if (strcmp(argv[1], "bug") == 0) run<true>(only);
+    else run<false>(only);
     printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));
 }

@@ -589,10 +589,18 @@ void shadow_access(const Access *a, const Alloc *in, const uint8_t *memory, cons
     race_check(a, &s->here->order, cells, at + (in ? in->cells_at : 0), &now, memory, value);
 }
 
-void shadow_texel(const Access *a, const Alloc *in) {
-    uint32_t undefined = undefined_of(a, in->written, a->address - in->address);
+void shadow_texel(const Access *a, Alloc *in) {
+    uint64_t at = a->address - in->address;
+    bool defines = a->is_write && !(a->order & ORDER_ATOMIC);
+    uint32_t undefined = 0;
     a->m->undefined.bytes = 0;
-    if (undefined) find_undefined(a, undefined);
+    if (in->used[0]) note_used(a, in, at);
+    for (unsigned k = 0; in->unwritten && k < a->bytes; k++) { /* aligned to its row alone */
+        uint8_t bit = (uint8_t)(1u << (at + k) % 8), *bits = &in->written[(at + k) / 8];
+        if (defines) *bits |= bit;
+        else undefined |= (uint32_t) !(*bits & bit) << k;
+    }
+    if (undefined && a->m->follows) find_undefined(a, undefined);
 }
 
 bool shadow_writer(const Machine *m, const Block *b, PtxSpace space, uint64_t address,

@@ -509,10 +509,8 @@ static void use_texels(Machine *m, Warp *w, const Ins *in, const Frame *f) {
     use(m, w, in, f, t->handle, "decides an address");
     for (int k = 0; k < t->dims + t->cube + t->layered; k++)
         use(m, w, in, f, t->coord[k], "decides an address");
-    for (int k = 0; k < t->count; k++) {
-        if (t->is_store) use(m, w, in, f, t->reg[k], "is written to a surface");
-        else if (!(t->unused >> k & 1)) clean(w, f, t->reg[k]);
-    }
+    for (int k = 0; k < t->count && !t->is_store; k++)
+        if (!(t->unused >> k & 1)) clean(w, f, t->reg[k]);
 }
 
 static int step_slow(Machine *m, Warp *w, const Ins *in, Frame *f) {
@@ -594,8 +592,7 @@ static uint32_t decided_by(const TexForm *f, int size, int k, uint32_t bytes) {
 
 void undefined_fetched(Machine *m, Warp *w, const Ins *in, const TexForm *f, int lane,
                        const TexSlot *slot, const TexCoord *at) {
-    const Alloc *a = &m->emu->alloc[slot->memory];
-    uint64_t first = a->address + (uint64_t)((const uint8_t *)slot->t.data - a->data);
+    Alloc *a = &m->emu->alloc[slot->memory];
     int size = tex_channel_bytes(&slot->t);
     unsigned bytes = (unsigned)(size * slot->t.channels);
     uint32_t results = 0, origin = ORIGIN_NONE;
@@ -603,8 +600,8 @@ void undefined_fetched(Machine *m, Warp *w, const Ins *in, const TexForm *f, int
     int n = tex_reads(&slot->t, at, offset);
     for (int k = 0; k < n; k++) {
         if (offset[k] < 0) continue;
-        Access texel = {m, w, in, lane, PTX_GLOBAL, first + (uint64_t)offset[k], bytes, false, 0};
-        shadow_texel(&texel, a);
+        uint64_t address = slot_address(m->emu, slot, offset[k]);
+        shadow_texel(&(Access){m, w, in, lane, PTX_GLOBAL, address, bytes, false, 0}, a);
         uint32_t decided = decided_by(f, size, k, m->undefined.bytes);
         if (decided) origin = origin_both(m->emu->origins, origin, m->undefined.origin);
         results |= decided;
@@ -612,6 +609,41 @@ void undefined_fetched(Machine *m, Warp *w, const Ins *in, const TexForm *f, int
     for (int k = 0; k < f->count; k++)
         if (results >> k & 1 && !(f->unused >> k & 1))
             undefined_set(&w->s.frame[w->frame], f->reg[k], lane, FULL_MASK, origin);
+}
+
+/* The undefined bytes of the registers that a store to a surface takes. */
+static uint32_t surface_registers(const Frame *frame, const TexForm *f, int lane,
+                                  uint32_t *origin) {
+    uint32_t undefined = 0;
+    for (int k = 0; k < f->count; k++) {
+        uint64_t bits = undefined_row(frame, f->reg[k], lane, origin);
+        for (int b = 0; b < f->size; b++)
+            if (bits >> 8 * b & 0xff) undefined |= 1u << (k * f->size + b);
+    }
+    return undefined;
+}
+
+void undefined_surface(Machine *m, Warp *w, const Ins *in, const TexForm *f, int lane,
+                       const TexSlot *slot, int64_t offset) {
+    const Frame *frame = &w->s.frame[w->frame];
+    uint32_t found = m->undefined.bytes, from = found ? m->undefined.origin : ORIGIN_NONE;
+    uint32_t bytes = (uint32_t)(f->size * f->count), given = ORIGIN_NONE;
+    if (f->is_store) {
+        uint32_t left = surface_registers(frame, f, lane, &given);
+        if (left && slot->memory < 0)
+            origin_matters(m, w, in, lane, given, "is written to a surface");
+        if (f->reduce && (left | found)) left = (1u << bytes) - 1, given = left ? given : from;
+        if (left == 0 || slot->memory < 0) return;
+        shadow_define(m, w, lane, PTX_GLOBAL, slot_address(m->emu, slot, offset), bytes, left,
+                      given ? given : from);
+        return;
+    }
+    for (int k = 0; k < f->count; k++) {
+        uint64_t bits = 0;
+        for (int b = 0; b < f->size; b++)
+            if (found >> (k * f->size + b) & 1) bits |= (uint64_t)0xff << 8 * b;
+        if (bits) undefined_set(frame, f->reg[k], lane, bits, from);
+    }
 }
 
 /* A function's parameters: what a lane loads or stores there goes as it is. */

@@ -83,9 +83,13 @@ static inline bool undefined_any(const Warp *w) {
 void undefined_loaded(const Machine *m, const Warp *w, const MemForm *f, int lane);
 void undefined_stored(Machine *m, const Warp *w, const MemForm *f, int lane, PtxSpace space,
                       uint64_t address);
-/* A lane has fetched texels of a texture that slot_has_undefined. */
+/* A lane has fetched texels of a texture that slot_is_watched. */
 void undefined_fetched(Machine *m, Warp *w, const Ins *in, const TexForm *f, int lane,
                        const TexSlot *slot, const TexCoord *at);
+/* A lane has read bytes of a surface, of which Machine.undefined says what is undefined; or stored
+** or reduced them. */
+void undefined_surface(Machine *m, Warp *w, const Ins *in, const TexForm *f, int lane,
+                       const TexSlot *slot, int64_t offset);
 /* An atomic of a lane that found Machine.undefined at an address. */
 void undefined_atomic(Machine *m, const Warp *w, const Ins *in, int lane, uint64_t address);
 

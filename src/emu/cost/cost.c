@@ -182,6 +182,21 @@ uint64_t emu_touched(const Emu *e, int i, unsigned *how) {
     return 0;
 }
 
+uint64_t emu_reached(const Emu *e, int i, unsigned *how) {
+    unsigned of;
+    int n = 0;
+    while (emu_touched(e, n, &of)) n++;
+    if (i < n) return emu_touched(e, i, how);
+    for (int k = 0; k < e->n_tex; k++) {
+        const TexSlot *s = &e->tex[k];
+        uint8_t reach = s->live ? e->alloc[s->alloc].reach : 0;
+        if (reach == 0 || s->memory < 0 || i-- != n) continue;
+        *how = reach;
+        return e->alloc[s->memory].address;
+    }
+    return 0;
+}
+
 /* The allocation a line lies in; NULL for local memory. */
 static inline Alloc *alloc_of_line(Machine *m, uint64_t line) {
     uint64_t id = line >> (ID_SHIFT - 7);

@@ -496,6 +496,7 @@ static void plan_fetch(Machine *m, const Warp *w, Fetch *f, const TexSlot *slot,
         f->offset[i] = x[i] << shift;
     }
     f->seen = mask_of(f->inside);
+    if (f->seen) alloc_reach(&m->emu->alloc[slot->alloc], EMU_READ);
     if (f->seen)
         cost_collect(m, &f->cost, slot->alloc, f->offset, f->inside, f->seen, 4u * slot->plain);
 }
@@ -541,7 +542,7 @@ static inline const TexSlot *plain_slot(const Machine *m, const TexForm *form, u
     uint64_t index = handle - WINDOW(ID_TEX);
     if (!form->is_plain || index >= (uint64_t)m->emu->n_tex) return NULL;
     const TexSlot *slot = &m->emu->tex[index];
-    if (m->follows && slot_has_undefined(m->emu, slot)) return NULL;
+    if (slot_is_watched(m->emu, slot)) return NULL;
     bool is_float = slot->t.format == EMU_TEX_F32;
     return slot->live && slot->plain && is_float != form->as_int ? slot : NULL;
 }

@@ -4,8 +4,10 @@
 ** What a coordinate outside means says the instruction: .trap a fault, .clamp the nearest texel,
 ** .zero that zeros are read and nothing is written. Races are not looked for.
 */
+#include "emu/check/undefined.h"
 #include "emu/decode/decode.h"
 #include "emu/exec/atoms.h"
+#include "emu/exec/lanes.h"
 #include "emu/exec/tex.h"
 #include "emu/view.h"
 
@@ -116,6 +118,20 @@ static const TexSlot *surface_slot(Machine *m, Warp *w, const Ins *in, const Tex
 
 /* --- a warp --- */
 
+static void look(Machine *m, Warp *w, const Ins *in, const TexForm *f, int lane,
+                 const TexSlot *slot, int64_t offset) {
+    Access a = {.m = m,
+                .w = w,
+                .in = in,
+                .lane = lane,
+                .space = PTX_GLOBAL,
+                .address = slot_address(m->emu, slot, offset),
+                .bytes = (unsigned)(f->size * f->count),
+                .is_write = f->is_store,
+                .order = f->reduce ? ORDER_ATOMIC : 0};
+    shadow_texel(&a, &m->emu->alloc[slot->memory]);
+}
+
 static bool do_surface(Machine *m, Warp *w, const Ins *in) {
     if (m->view) return view_leave(m, VIEW_UNSUITED);
     const TexForm *f = &w->code->tex[in->imm];
@@ -124,15 +140,20 @@ static bool do_surface(Machine *m, Warp *w, const Ins *in) {
     uint32_t seen = 0;
     if (f->bound != BOUND_SURFACE)
         return fault_raise(m, w, in, ALL_LANES, EMU_LAUNCH_ERROR, "an access without a bound");
-    for (uint32_t left = w->active; left; left &= left - 1) {
-        int i = __builtin_ctz(left);
+    for (uint32_t left = w->active; left;) {
+        int i = lane_next(m, &left);
         const TexSlot *slot = surface_slot(m, w, in, f, i, handle[i]);
         int64_t offset = slot ? place(m, w, in, f, i, &slot->t) : -2;
         if (offset == -2) return false;
         uint8_t *p = offset < 0 ? NULL : (uint8_t *)(uintptr_t)slot->t.data + offset;
+        m->undefined.bytes = 0;
+        if (offset >= 0 && slot_is_watched(m->emu, slot)) look(m, w, in, f, i, slot, offset);
         if (f->reduce) reduce(w, f, i, p);
         else move(w, f, i, p);
         if (offset < 0) continue;
+        if (m->follows) undefined_surface(m, w, in, f, i, slot, offset);
+        alloc_reach(&m->emu->alloc[slot->alloc],
+                    f->reduce ? EMU_READ | EMU_WRITTEN : f->is_store ? EMU_WRITTEN : EMU_READ);
         at[i] = ((uint64_t)slot->alloc << ID_SHIFT) + (uint64_t)offset;
         seen |= 1u << i;
     }

@@ -260,18 +260,17 @@ static int cube_face(const float v[3], float st[2]) {
     return face;
 }
 
-/* A fetch from a layered texture of the faces. */
-static void sample_cube(const EmuTexture *t, const TexCoord *at, uint32_t out[4],
-                        int64_t *byte_offset) {
-    EmuTexture faces = *t;
-    TexCoord on = *at;
-    faces.cube = on.cube = false;
-    faces.normalized_coords = on.layered = true;
-    for (int k = 0; k < 3; k++) faces.address[k] = EMU_TEX_CLAMP;
-    int face = cube_face(at->f, on.f);
+/* Makes of a fetch from a cube map one from a layered texture of the faces. */
+static void take_face(EmuTexture *t, TexCoord *at) {
+    float direction[3];
+    memcpy(direction, at->f, sizeof direction);
+    t->cube = at->cube = false;
+    t->normalized_coords = true;
+    for (int k = 0; k < 3; k++) t->address[k] = EMU_TEX_CLAMP;
+    int face = cube_face(direction, at->f);
     int64_t last = t->layers / 6 - 1, cube = at->layered ? at->layer : 0;
-    on.layer = (int32_t)(6 * (cube < 0 ? 0 : cube > last ? last : cube) + face);
-    tex_sample(&faces, &on, out, byte_offset);
+    at->layered = true;
+    at->layer = (int32_t)(6 * (cube < 0 ? 0 : cube > last ? last : cube) + face);
 }
 
 /* ---- the four texels of a linear filter ---- */
@@ -303,7 +302,12 @@ static bool is_filtered(const EmuTexture *t, const TexCoord *at) {
 int tex_reads(const EmuTexture *t, const TexCoord *at, int64_t offset[8]) {
     Axis axes[3];
     Corners corners;
-    if (at->cube) return 0;
+    if (at->cube) {
+        EmuTexture faces = *t;
+        TexCoord on = *at;
+        take_face(&faces, &on);
+        return tex_reads(&faces, &on, offset);
+    }
     if (at->gather) return gathered(t, at, offset), 4;
     make_axes(t, at, axes);
     if (!is_filtered(t, at)) {
@@ -320,7 +324,10 @@ void tex_sample(const EmuTexture *t, const TexCoord *at, uint32_t out[4], int64_
     Corners corners;
     corners.n = 0;
     if (at->cube) {
-        sample_cube(t, at, out, byte_offset);
+        EmuTexture faces = *t;
+        TexCoord on = *at;
+        take_face(&faces, &on);
+        tex_sample(&faces, &on, out, byte_offset);
         return;
     }
     if (at->gather) {

@@ -57,9 +57,10 @@ bool tex_slow(Machine *m, Warp *w, const Ins *in, const TexForm *f) {
         int64_t offset;
         tex_sample(&slot->t, &c, texel, &offset);
         for (int k = 0; k < f->count; k++) ((U32 *)(void *)row_at(w, f->reg[k]))[i] = texel[k];
-        if (m->follows && slot_has_undefined(m->emu, slot))
+        if (slot_is_watched(m->emu, slot))
             undefined_fetched(m, w, in, f, i, slot, &c);
         if (offset < 0) continue;
+        alloc_reach(&m->emu->alloc[slot->alloc], EMU_READ);
         at[i] = ((uint64_t)slot->alloc << ID_SHIFT) + (uint64_t)offset;
         seen |= 1u << i;
     }
