@@ -5,7 +5,9 @@
 -- a number by a millionth hides below rounding: a loud twin, with the number changed by much at the
 -- same place, then says whether answers depend on it. No machine code is tried twice.
 --
---   ./gilua tests/fuzz/certificates.lua [N] [SEED]      N mutants, 200 usually
+--   ./gilua tests/fuzz/certificates.lua [N] [SEED] [SECONDS] [KERNEL]
+--
+-- makes N mutants (200), or as many as SECONDS allow, of all kernels or of that number alone.
 
 package.path = "tests/lua/?.lua;" .. package.path
 local core = require "gilua.core"
@@ -13,6 +15,8 @@ local gi = require "gilua"
 local overreals = require "overreals"
 
 local N, SEED = tonumber(arg[1] or 200), tonumber(arg[2] or 1)
+local UNTIL = arg[3] and os.time() + tonumber(arg[3]) or math.huge
+local KERNEL = tonumber(arg[4])
 local BATCH, SETS = 10, 3
 local FAR = 1e-4 -- answers that differ by a larger share are others
 
@@ -245,8 +249,8 @@ local function judge(base, source, result, loud)
   print("FALSE certificate of this kernel:\n" .. source .. "\nits original:\n" .. base.source)
 end
 
-while counts.mutants < N do
-  local base, sources, twins = base_of(rng:int(#KERNELS)), {}, {}
+while counts.mutants < N and os.time() < UNTIL do
+  local base, sources, twins = base_of(KERNEL or rng:int(#KERNELS)), {}, {}
   for i = 1, BATCH do sources[i], twins[i] = mutant_of(base) end
   for i = 1, BATCH do
     if twins[i] ~= sources[i] then
