@@ -35,7 +35,7 @@ local rooms = {
     .. "scalarguess structguess argumentguess usage precision problemtext offered trial backport "
     .. "checkproblem coverage joined otherdata otherseeds promises textureguess recordedproblem "
     .. "recordedlimits mangled launchedit launchneeds certificate matching counterpart judgement "
-    .. "judgerecorded faultfile lineprofile" },
+    .. "hostentry judgewhole wholeprogram judgerecorded faultfile lineprofile" },
   { "prompt", "prompt inspect mutant errors" },
   { "command", "commands answer runs rundiff improve winner doctor meant watch judge serve" },
 }

@@ -37,6 +37,47 @@ judge 1 alone.cu short.cu
 like "kernels without a host: the launch is the old one's, and a last answer is missing" \
   "all sorts +WRONG: 1 of [0-9 ]* answers, some never written" "$out"
 
+# A number that nobody knows holds the size: other values of it are tried, and count where the
+# work follows them.
+cat >clamp.cu <<'END'
+extern "C" __global__ void clamp(float *y, const float *x, int n) {
+  for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = max(0.0f, x[i]);
+}
+void run(float *y, const float *x, int n) { clamp<<<1, 128>>>(y, x, n); }
+END
+sed 's/int i = threadIdx.x; i < n; i += blockDim.x/int i = threadIdx.x; i < 16; i += blockDim.x/' clamp.cu >sixteen.cu
+judge 3 clamp.cu clamp.cu
+like "a guess is tried with other values, and told" "It rests on n = 16, a guess: right with n 15, n 65, too" "$out"
+judge 1 clamp.cu sixteen.cu
+like "a kernel that is right at the guessed size alone" "right on all sorts, zeros.*n 15 +WRONG: 1 of 128" "$(tr '\n' ' ' <<<"$out")"
+mkdir guess && sed '/void run/d' clamp.cu >guess/kernel.cu && cat >guess/problem.lua <<'END'
+return {
+  source = "kernel.cu", kernel = "clamp", size = 128, block_size_x = 128, checked_size = 128,
+  args = {
+    { name = "y", type = "f32", count = 16, role = "out" },
+    { name = "x", type = "f32", count = 16 },
+    { name = "n", type = "i32", value = 16, guess = true },
+  },
+}
+END
+misused "nothing but a guess holds the size: no verdict" \
+  "sixteen.cu did nothing wrong, but at one size alone: n = 16 is guessed, and no other size" \
+  "$GILUA" judge guess sixteen.cu --cases 1
+cat >fixed.cu <<'END'
+extern "C" __global__ void clamp(float *y, const float *x, int n, int all) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = max(0.0f, x[i]);
+}
+void run(float *y, const float *x, int n, int all) { clamp<<<(all + 127) / 128, 128>>>(y, x, n, all); }
+END
+sed '/void run/d' fixed.cu >guess/kernel.cu
+sed -i 's/, guess = true//; s/count = 16, role = "out"/count = "size_x", role = "inout"/; s/count = 16/count = "size_x"/' guess/problem.lua
+sed -i '/name = "n"/a\    { name = "all", type = "i32", value = "size_x" },' guess/problem.lua
+judge 3 guess fixed.cu
+like "a size that changes nothing is not told" "size 129 +not told: the old kernel writes and touches the same there: it is no other size" "$out"
+sed -i 's/value = 16/value = 16, guess = 16/' guess/problem.lua
+misused "guess is a truth value" "guess = true says that nobody knows" "$GILUA" judge guess sixteen.cu
+
 cat >cast.cu <<'END'
 struct Config { static constexpr int warps = 4; };
 __global__ void softmax(float4 *out4, const float4 *x4, float *out, const float *x, int rows, int quads)

@@ -158,7 +158,9 @@ local CHANGES = {
   { "(%d+%.%d+)(f?)", function(number, f) return ("%.9g"):format(number * 1.000001) .. f end,
     function(number, f) return ("%.9g"):format(number * 1.5) .. f end },
   { "x%[i%]", function() return "(x[i] * 1.0000005f)" end, function() return "(x[i] * 1.5f)" end },
-  { "(%d+%.%d+)(f?)", function(number, f) return ("%.3f"):format(number + 1) .. f end },
+  { "(%d+%.%d+)(f?)", function(number, f)
+    return ("%.4f"):format(number + rng:int(1, 64) / 16) .. f
+  end },
   { " %+ ", function() return " - " end }, { " %- ", function() return " + " end },
   { " %* ", function() return " + " end }, { "k < (%d+)", function(n) return "k < " .. n - 1 end },
   { "x%[i%]", function() return "z[i]" end }, { "z%[i%]", function() return "x[i]" end },
@@ -190,10 +192,10 @@ end
 -- A mutant, and its loud twin where it has a quiet change; else the mutant again.
 local function mutant_of(base)
   local genes = {}
-  for i = 1, rng:int(0, 3) do genes[i] = base.grammar:random_gene(rng) end
+  for i = 1, rng:int(0, 5) do genes[i] = base.grammar:random_gene(rng) end
   local source = base.grammar:apply(table.concat(genes, " "), true) or base.source
   local loud = source
-  for _ = 1, rng:int(#genes == 0 and 1 or 0, 2) do source, loud = changed(source, loud) end
+  for _ = 1, rng:int(#genes == 0 and 1 or 0, 4) do source, loud = changed(source, loud) end
   return source, loud
 end
 

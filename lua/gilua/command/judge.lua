@@ -14,12 +14,14 @@ local gi = require "gilua"
 local judgement = require "gilua.new.judgement"
 local judgewords = require "gilua.report.judgewords"
 local judgerecorded = require "gilua.new.judgerecorded"
+local judgewhole = require "gilua.new.judgewhole"
 local headers = require "gilua.new.headers"
 local lfs = require "lfs"
 
 local M = {}
 
 local WRITTEN = { "old", "new", "fault.json", "judge.json" } -- by this command, into its folder
+local UNSEEN = 1 << 32 -- seeds from here on are never drawn in evolution
 
 --------------------------------------------------------------------------------------------------
 -- What is judged
@@ -133,7 +135,11 @@ local function judge_of(o, problem, farm, new)
   local of = problem.definition.recorded and judgement.of_recorded or judgement.of
   local j, why = of(problem, farm, new, how)
   if not j then fail("%s does not compile in %s's place: %s", o.new, problem.kernel, why) end
-  if not j.right and not j.fault then
+  if j.held and not j.fault then
+    fail("%s did nothing wrong, but at one size alone: %s. Write what the program gives into "
+      .. "%s/problem.lua, take `guess = true` away there, and judge that folder", o.new, j.held,
+      problem.dir)
+  elseif not j.right and not j.fault then
     fail("%s did nothing wrong, but no case that it came to the end of told whether its answers "
       .. "are right", o.new)
   end
@@ -189,6 +195,33 @@ local function judge(o)
 end
 
 --------------------------------------------------------------------------------------------------
+-- All that the host code of both launches
+
+local function whole(o)
+  boxed.require(o)
+  check_there(o.old)
+  check_there(o.new)
+  local folder = folder_of(o)
+  local scratch <close> = gi.tempfolder.new()
+  local w = judgewhole.of(o, folder, scratch.path)
+  say_lines(o, judgewords.whole(o, w))
+  local j = judgewhole.judge(w, { cases = o.cases, seed = UNSEEN + o.seed,
+    ["own-size"] = o["own-size"], ["own-data"] = o["own-data"],
+    on_row = function(row) answer.say(o, "%s", judgewords.whole_row(row)) end })
+  if not j.right and not j.fault then
+    fail("%s did nothing wrong, but %s", o.new, j.held
+      and "at one size alone, which is a guess: say others, --args FILE, or --own-size"
+      or "no case told whether its answers are right: what the arguments are says --args FILE")
+  end
+  local value = judgewords.whole_value(o, w, j)
+  gi.textfile.write(folder .. "/judge.json", gi.json.encode(value) .. "\n")
+  if o.junit then gi.junit.write(o.junit, "gilua judge " .. o.new, judgewords.cases(j)) end
+  say_lines(o, judgewords.whole_verdict(o, w, j))
+  local status = status_of(j)
+  return value, status, status and judgewords.sentence(o, { kernel = w.new.name }, j)
+end
+
+--------------------------------------------------------------------------------------------------
 -- A fault once more
 
 local function again(o)
@@ -237,6 +270,11 @@ local OPTIONS = {
   { name = "define", type = "string", listed = true,
     doc = "macros, with commas between: DIM=3,FAST" },
   { name = "cases", default = 3, min = 1, doc = "of full size that nobody saw" },
+  { name = "whole", default = false, doc = "all that the host code of both files launches: a "
+    .. "function of each is built by nvcc and called, in a box" },
+  { name = "function", type = "string", doc = "the function of --whole: OLD,NEW" },
+  { name = "args", type = "string", doc = "a file that says what its arguments are: size and args "
+    .. "of a problem.lua" },
   { name = "own-size", default = false, doc = "at no other sizes than OLD's own" },
   { name = "own-data", default = false,
     doc = "no numbers beyond the ranges that OLD's host draws at random" },
@@ -249,7 +287,7 @@ local OPTIONS = {
 
 function M.run()
   local o = gi.cli(OPTIONS)
-  return answer.given(o, without_verdict(o.fault and again or judge))
+  return answer.given(o, without_verdict(o.fault and again or o.whole and whole or judge))
 end
 
 return M

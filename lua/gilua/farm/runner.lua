@@ -327,8 +327,8 @@ end
 ---@param plain boolean? without a look at races and at what was never set
 ---@param meets boolean? with a look at which of its pointers lead to one byte
 ---@param how gilua.run_way? otherwise than once, from the first block to the last
----@return table { status, message, instructions, uninitialised_reads, warnings = Finding[]?,
----  meets = table[]? (of module:launch) }
+---@return table { status, message, instructions, touched (bytes, as their least time),
+---  uninitialised_reads, warnings = Finding[]?, meets = table[]? (of module:launch) }
 function M:check(code, values, budget, guarded, loop_limit, plain, meets, how)
   local module, none = self:module { code = code }
   if not module then return { status = none.status, message = none.message } end
@@ -360,8 +360,8 @@ function M:check(code, values, budget, guarded, loop_limit, plain, meets, how)
                overrun[1]) }
   end
   return { status = m.status, message = m.message, instructions = m.warp_instructions,
-           ticks = m.ticks, uninitialised_reads = m.uninitialised_reads, warnings = m.warnings,
-           meets = m.status == "ok" and m.meets or nil }
+           ticks = m.ticks, touched = m.least_memory, warnings = m.warnings,
+           uninitialised_reads = m.uninitialised_reads, meets = m.status == "ok" and m.meets or nil }
 end
 
 -- Tells what the case's memory holds before a launch: inputs, or what nobody has written yet.

@@ -416,13 +416,28 @@ local function on_other(m)
   return judge, case
 end
 
+-- The last answer of each output that the kernel as it is changed, counted from 1: where a case's
+-- numbers follow its size, so does this. Of an output that begins unwritten it is the last of all.
+local function extent_of(case)
+  local list = {}
+  for i, o in ipairs(outputs_of(case)) do
+    local after = tolerance.numbers(o.expected, o.compare)
+    local before = o.initial and tolerance.numbers(o.initial, o.compare)
+    local last = #after
+    while before and last > 0 and after[last] == before[last] do last = last - 1 end
+    list[i] = last
+  end
+  return table.concat(list, " ")
+end
+
 --- Kernels on a case of other data, with every check on and every answer compared. The first is the
 --- kernel as it is, and sets what the others may use.
 function operations.examine(m)
   local start = core.system.seconds()
   local judge, case = on_other(m)
   if not judge then return { why = case, seconds = core.system.seconds() - start } end
-  local found = { name = case.name, largest = judge:largest(), verdicts = {} }
+  local found = { name = case.name, largest = judge:largest(), extent = extent_of(case),
+    verdicts = {} }
   local budget = m.case.checked_budget or m.case.budget or 0
   local first = m.kernels[1]
   local verdict = judge:check_first(first.code, first.values, budget, first.guarded)

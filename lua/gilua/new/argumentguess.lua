@@ -39,6 +39,7 @@ local MOST_OF = { i8 = 127, u8 = 255, i16 = 32767, u16 = 65535 } -- that the typ
 ---@field indexed? string the array that it holds places of
 ---@field limits? gilua.precision.limits of an output, found by trying
 ---@field value_guessed? boolean nothing says what it is
+---@field is_guess? boolean its value, or what the host makes it of, is guessed
 ---@field elements? integer as many as the program asks for
 ---@field guessed? string the count before it was made longer (gilua.trial)
 ---@field longer? integer how many times
@@ -112,12 +113,14 @@ local function scalar(c, p, i)
       shared[2]))
     note(arg, text and told .. launchguess.assumed(c.read, text) or p.text)
   elseif value then
-    arg.value = luadata.text(same_size(c, p, i, value) or value)
-    note(arg, told .. launchguess.assumed(c.read, text))
+    local linked, assumed = same_size(c, p, i, value), launchguess.assumed(c.read, text)
+    arg.value = luadata.text(linked or value)
+    arg.is_guess = not linked and assumed:find("nothing says", 1, true) ~= nil
+    note(arg, told .. assumed)
   else
     local why
     arg.value, why = scalarguess.of(p, c.source, #c.shape.size, false)
-    arg.value_guessed = true
+    arg.value_guessed, arg.is_guess = true, true
     note(arg, why)
   end
   return arg

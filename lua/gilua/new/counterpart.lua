@@ -304,6 +304,15 @@ function Counterpart:avoids_small()
   return is_other and (self.own_size or not differs(self:launch_at(small), self:launch_at(own)))
 end
 
+-- Is one of the problem's numbers, by name, given to the kernel as it is?
+local function is_given(self, values)
+  for i in ipairs(self.read.params) do
+    local match = self.found[i]
+    if match and values[self.olds[match.old].name] then return true end
+  end
+  return false
+end
+
 --- Why the kernel is not run on a case of another size or number; nil where it is.
 ---@param spec { size: integer[], values?: table<string, integer> }
 ---@return string?
@@ -312,6 +321,9 @@ function Counterpart:avoids(spec)
   local size = tablecase.sizes(spec.size or own)
   if otherlaunch.key(size, spec.values) == otherlaunch.key(own) then return nil end
   if self.own_size then return "not run: --own-size" end
+  if otherlaunch.key(size) == otherlaunch.key(own) and is_given(self, spec.values) then
+    return nil
+  end
   if differs(self:launch_at(size, spec.values), self:launch_at(own)) then return nil end
   return ("not run: the launch in %s is the same for every size"):format(self.path)
 end

@@ -39,6 +39,8 @@ local DRAM_BYTES = require("gilua.base.gpu.h200").dram_bytes_per_clock
 ---@field impossible? string a time that memory does not allow
 ---@field promises string[]
 ---@field certificate? Certificate
+---@field held? string why its sizes are a guess, so that it is not said to be right
+---@field guesses string[] what it rests on
 
 --------------------------------------------------------------------------------------------------
 -- Full-sized data
@@ -227,7 +229,8 @@ local function settle(j, farm, new, o)
   count(j)
   j.fault = fault_of(j)
   j.ratio = ratio_of(j.rows)
-  j.right = not j.fault and j.answers > 0
+  j.held, j.guesses = otherdata.held(j.other), otherdata.rests(j.other)
+  j.right = not j.fault and j.answers > 0 and not j.held
   j.faster = j.right and j.ratio ~= nil and j.ratio.low > (farm.virtual and LEAST_GAIN or 1)
   set_limits(j, farm, new, o.claimed_ns)
   set_impossible(j, o.claimed_ns)

@@ -34,6 +34,9 @@ local DIMENSIONS = { "x", "y", "z" }
 ---@field right integer cases on which it is right
 ---@field wrong integer
 ---@field fixed boolean the size cannot be another
+---@field tried integer other sizes on which it is right, and that change what is done
+---@field guesses { text: string, right: string[] }[] numbers that are guessed: "N = 16", and the
+---  cases with another value on which it is right
 
 ---@class OtherRow
 ---@field data string the kind of data, or the size: "long tails", "size 257"
@@ -45,6 +48,8 @@ local DIMENSIONS = { "x", "y", "z" }
 ---@field wrong? integer answers
 ---@field max_error? number
 ---@field meets? table[] which pointers of the kernel as it is led to one byte (module:launch)
+---@field is_other? boolean its size, or a number that holds one, is another than the small case's
+---@field changes? boolean and so is what the kernel as it is writes or touches
 
 --------------------------------------------------------------------------------------------------
 -- Which cases
@@ -160,6 +165,30 @@ local function guards_of(problem, text)
   return list
 end
 
+-- Whole numbers that are guessed: { name, value }.
+local function guesses_of(problem)
+  local list = {}
+  for _, arg in ipairs(problem.definition.kernel_table.table.args) do
+    local value = arg.guess and math.tointeger(tonumber(arg.value))
+    if value then list[#list + 1] = { name = arg.name, value = value } end
+  end
+  return list
+end
+
+-- Those with other values: a little less, so that the last element is no multiple of anything, and
+-- so many that two warps have work; but for what `lengths` tries already.
+local function guessed_lengths(problem, lengths)
+  local list, seen = {}, {}
+  for _, one in ipairs(lengths) do seen[one.name .. " " .. one.value] = true end
+  for _, one in ipairs(guesses_of(problem)) do
+    for _, value in ipairs { one.value - 1, math.max(LEAST_LENGTH, one.value) + 1 } do
+      local is_new = value > 0 and not seen[one.name .. " " .. value]
+      if is_new then list[#list + 1] = { name = one.name, value = value } end
+    end
+  end
+  return list
+end
+
 --- The cases for a genome: what each is called, and its spec.
 ---@param problem gilua.problem of a kernel table
 ---@param text string genome
@@ -185,12 +214,17 @@ function M.cases(problem, text, more)
     add(holding, problem.checked_case.size, holding)
   end
   local sizes = sizes_of(problem, text)
-  for _, size in ipairs(sizes) do add("size " .. table.concat(size, "x"), size) end
-  local lengths, guards = lengths_of(problem), guards_of(problem, text)
-  table.move(guards, 1, #guards, #lengths + 1, lengths)
+  for _, size in ipairs(sizes) do
+    add("size " .. table.concat(size, "x"), size)
+    list[#list].is_other = true
+  end
+  local lengths = lengths_of(problem)
+  for _, more_lengths in ipairs { guessed_lengths(problem, lengths), guards_of(problem, text) } do
+    table.move(more_lengths, 1, #more_lengths, #lengths + 1, lengths)
+  end
   for _, one in ipairs(lengths) do
     add(("%s %d"):format(one.name, one.value), problem.checked_case.size)
-    list[#list].spec.values = { [one.name] = one.value }
+    list[#list].spec.values, list[#list].is_other = { [one.name] = one.value }, true
   end
   return list, #sizes == 0 and #lengths == 0
 end
@@ -226,7 +260,7 @@ local function full_case(problem, instructions, seed, is_part)
   local full = tablecase.sizes(problem.definition.kernel_table.table.size)
   local small = tablecase.sizes(problem.checked_case.size)
   if product(full) == product(small) then return nil end
-  local case = { data = "size " .. table.concat(full, "x"), is_full = true,
+  local case = { data = "size " .. table.concat(full, "x"), is_full = true, is_other = true,
     spec = { seed = seed, size = full, budget = MOST_PLAIN, checked_budget = MOST_FULL } }
   case.is_part = is_part
   if is_part == nil then
@@ -254,6 +288,48 @@ function M.unchecked(data)
     end
   end
   return nil
+end
+
+-- Guesses that were tried with no other value, with commas; nil where there are none.
+local function untried(data)
+  local list = {}
+  for _, one in ipairs(data and data.guesses or {}) do
+    if #one.right == 0 then list[#list + 1] = one.text end
+  end
+  return list[1] and table.concat(list, ", ")
+end
+
+--- Why the data say nothing of sizes but the small case's: numbers hold it that are guessed, and no
+--- other value or size was tried that changes what is done. nil where something was.
+---@param data? OtherData
+---@return string?
+function M.held(data)
+  local names = untried(data)
+  if not names or data.tried > 0 then return nil end
+  return ("%s %s guessed, and no other size was tried that changes what the kernel as it is writes "
+    .. "or touches"):format(names, names:find(",", 1, true) and "are" or "is")
+end
+
+--- The same as what a winner promises.
+---@param data? OtherData
+---@return string?
+function M.promised(data)
+  local why = M.held(data)
+  return why and ("that it is right at sizes of your program (%s)"):format(why)
+end
+
+--- What a verdict rests on, right as it is: a sentence for each guess.
+---@param data? OtherData
+---@return string[]
+function M.rests(data)
+  local list = {}
+  if not data or data.wrong > 0 then return list end
+  for i, one in ipairs(data.guesses or {}) do
+    list[i] = #one.right > 0 and ("%s, a guess: right with %s, too"):format(one.text,
+      table.concat(one.right, ", "))
+      or ("%s, a guess: no other value was tried with success"):format(one.text)
+  end
+  return list
 end
 
 --------------------------------------------------------------------------------------------------
@@ -370,10 +446,21 @@ local function cancelled(problem, spec, found)
   end
 end
 
+-- Does what the kernel as it is writes or touches follow the size? base: what is found of it at the
+-- small case's size; nothing is known where it fails there.
+local function changes(found, base)
+  local own, small = (found.verdicts or {})[1], base and (base.verdicts or {})[1]
+  if not own or not small or own.status ~= "ok" or small.status ~= "ok" then return false end
+  return found.extent ~= base.extent or own.touched ~= small.touched
+end
+
+local UNCHANGED = "the kernel as it is writes and touches the same there: it is no other size"
+
 ---@return OtherRow
-local function row_of(problem, text, case, found)
+local function row_of(problem, text, case, found, base)
   local row = { data = case.data, case = found.name or case.data, spec = case.spec,
-                is_full = case.is_full, verdict = "right" }
+                is_full = case.is_full, is_other = case.is_other, verdict = "right" }
+  row.changes = case.is_other and changes(found, base) or nil
   local verdict, why, has_begun = begun(case, found)
   if verdict then
     row.verdict, row.why, row.has_begun = verdict, why, has_begun
@@ -386,7 +473,12 @@ local function row_of(problem, text, case, found)
   end
   row.meets = found.verdicts and found.verdicts[1].meets
   row.why = wrong(problem, text, case.spec, found)
-  if row.why then row.verdict = "wrong" end
+  if row.why then
+    row.verdict = "wrong"
+  elseif row.is_other and not row.is_full and not row.changes then
+    row.verdict, row.why = "not told", UNCHANGED
+    return row
+  end
   local m = found.verdicts and found.verdicts[2]
   if m and m.status == "ok" then
     row.answers, row.max_error = m.n, m.max_error
@@ -395,15 +487,21 @@ local function row_of(problem, text, case, found)
   return row
 end
 
--- A genome on cases, or rows of earlier ones: a row for each.
+-- A genome on cases, or rows of earlier ones: a row for each. Where some are of other sizes, the
+-- small case's own is run beside them (base).
 local function rows_on(problem, farm, text, cases)
-  local specs, rows, by_hand = {}, {}, type(text) == "table"
-  for i, case in ipairs(cases) do specs[i] = case.spec end
+  local specs, rows, by_hand, other = {}, {}, type(text) == "table", nil
+  for i, case in ipairs(cases) do
+    specs[i], other = case.spec, other or case.is_other and case or nil
+  end
+  if other then
+    specs[#specs + 1] = { seed = other.spec.seed, size = problem.checked_case.size }
+  end
   if by_hand then text:reach(specs) end
   local found, why = farm:examine(text, specs, by_hand and text.ways or nil)
   for i, case in ipairs(cases) do
     rows[i] = row_of(problem, text, case, found and found[i]
-      or { lost = { status = "compile_error", message = why } })
+      or { lost = { status = "compile_error", message = why } }, found and found[#cases + 1])
   end
   return rows
 end
@@ -493,6 +591,29 @@ local function affordable(cases, instructions)
   return some, rest
 end
 
+-- How many other sizes were tried, and changed something.
+local function tried(rows)
+  local n = 0
+  for _, row in ipairs(rows) do
+    n = n + (row.verdict == "right" and row.changes and 1 or 0)
+  end
+  return n
+end
+
+-- What is guessed, and with which other values it was right.
+local function guessed(problem, rows)
+  local list = {}
+  for i, one in ipairs(guesses_of(problem)) do
+    list[i] = { text = ("%s = %d"):format(one.name, one.value), right = {} }
+    for _, row in ipairs(rows) do
+      local value = row.spec.values and row.spec.values[one.name]
+      local told = value and value ~= one.value and row.verdict == "right" and row.changes
+      if told then table.insert(list[i].right, row.data) end
+    end
+  end
+  return list
+end
+
 --- Runs a genome on all of them, or of a small case that is large on as many as a minute allows.
 ---@param problem gilua.problem of a kernel table
 ---@param farm gilua.farm
@@ -511,7 +632,7 @@ function M.of(problem, farm, text, seed)
   rest[#rest + 1] = full_row(problem, farm, text, instructions, seed or 1)
   table.move(rest, 1, #rest, #rows + 1, rows)
   return { rows = rows, right = #with_verdict(rows, "right"), wrong = #with_verdict(rows, "wrong"),
-           fixed = fixed }
+           fixed = fixed, tried = tried(rows), guesses = guessed(problem, rows) }
 end
 
 --------------------------------------------------------------------------------------------------
@@ -559,7 +680,9 @@ function M.watch(problem, farm)
   function watch.on_end(run)
     if not run.result or run.stopped then return end
     watch.data = data_of[run.result.best.genome]
-    table.insert(run.result.promises or {}, M.unchecked(watch.data))
+    local promises = run.result.promises or {}
+    promises[#promises + 1] = M.unchecked(watch.data)
+    promises[#promises + 1] = M.promised(watch.data)
     run.result.other_data = M.value(watch.data)
     run.result.refused = M.refused_value(refused)
   end
@@ -594,6 +717,7 @@ function M.lines(data)
   if data.fixed then
     lines[#lines + 1] = "  no other size: nothing that the kernel is given follows it"
   end
+  for _, text in ipairs(M.rests(data)) do lines[#lines + 1] = "  rests on " .. text end
   return lines
 end
 

@@ -15,8 +15,8 @@ local M = {}
 local DIMENSIONS = { "x", "y", "z" }
 local BLOCKS = { 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024 }
 local SHAPES = { 4, 8, 16, 32, 64 } -- sides of a block of two dimensions
-local ORDER = { "name", "path", "type", "value", "count", "at", "each", "texture", "fill", "role",
-  "max_error", "rel_error", "bytes", "fields", "template" }
+local ORDER = { "name", "path", "type", "value", "guess", "count", "at", "each", "texture", "fill",
+  "role", "max_error", "rel_error", "bytes", "fields", "template" }
 
 ---@class ProblemText
 ---@field lines string[]
@@ -103,9 +103,12 @@ function fields_of(arg)
   return fields, bytes ~= arg.bytes and arg.bytes or nil
 end
 
--- A row of `args`.
+-- A row of `args`. A whole number that is guessed may hold a size, which no other size changes.
 local function argument(arg)
-  return described(arg, { name = arg.name, type = arg.type, value = constant(arg.value, arg) })
+  local value = constant(arg.value, arg)
+  local is_guess = arg.is_guess and math.type(value) == "integer"
+  return described(arg, { name = arg.name, type = arg.type, value = value,
+    guess = is_guess or nil })
 end
 
 -- What a row's remark says: the notes, of a fill that nothing speaks for that it is a guess, and

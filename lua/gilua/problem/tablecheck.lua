@@ -16,8 +16,8 @@ local FIELDS = { -- and what each has to be
   tolerance = "table", grammar = "table", reference = true, checked_size = true,
   defaults = "table", made_from = "table", check_races = "string", benign_races = "string",
 }
-local ARGUMENT = { name = true, type = true, value = true, count = true, fill = true, role = true,
-  fields = true, bytes = true, texture = true, max_error = true, rel_error = true }
+local ARGUMENT = { name = true, type = true, value = true, guess = true, count = true, fill = true,
+  role = true, fields = true, bytes = true, texture = true, max_error = true, rel_error = true }
 local FIELD = { ["1"] = true, ["2"] = true, ["3"] = true, at = true, each = true, count = true,
   fill = true, role = true, fields = true, bytes = true, max_error = true, rel_error = true }
 local TEXTURE = { kind = true, size = true, channels = true, layers = true, address = true,
@@ -255,6 +255,9 @@ local function check_argument(arg, where)
   if arg.type ~= "struct" and (arg.count == nil) == (arg.value == nil) then
     fail("%s needs either a `value` (a number that the kernel takes) or a `count` (elements of "
       .. "an array)", where)
+  end
+  if arg.guess ~= nil and (type(arg.guess) ~= "boolean" or arg.value == nil) then
+    fail("%s: guess = true says that nobody knows its `value`; it is no other field's", where)
   end
   check_texture(arg, where)
   check_fill(arg.fill, where, arg.type)

@@ -189,6 +189,7 @@ function M.verdict(o, problem, new, j, farm)
   end
   lines[#lines + 1] = speed_line(j, farm)
   add(byte_lines(o, j))
+  for _, guess in ipairs(j.right and j.guesses or {}) do lines[#lines + 1] = "It rests on " .. guess end
   if j.impossible then lines[#lines + 1] = "IMPOSSIBLE: " .. j.impossible end
   for _, promise in ipairs(j.promises) do lines[#lines + 1] = "It promises " .. promise end
   return lines
@@ -209,9 +210,81 @@ function M.sentence(o, new, j)
 end
 
 --------------------------------------------------------------------------------------------------
+-- Files as a whole
+
+--- What two functions are given, and how.
+---@param o table
+---@param w WholeJudge
+---@return string[] lines
+function M.whole(o, w)
+  local lines = { ("old  %s of %s, with %s"):format(w.old.name, o.old, table.concat(w.old.kernels,
+    ", ")), ("new  %s of %s, with %s"):format(w.new.name, o.new, table.concat(w.new.kernels, ", ")),
+    w.is_guess and ("What they are given is guessed: %s says it; change it and name it, --args")
+      :format(w.args_file) or "They are given what " .. o.args .. " says" }
+  lines[#lines + 1] = "Every check on, all launches of both:"
+  return lines
+end
+
+--- A case.
+---@param row table
+---@return string
+function M.whole_row(row)
+  if row.verdict == "wrong" then return ("  %-40s WRONG: %s"):format(row.data, row.why) end
+  if row.why then return ("  %-40s not told: %s"):format(row.data, row.why) end
+  return ("  %-40s right, %.3fx"):format(row.data, row.old_ns / row.ns)
+end
+
+--- The verdict and what it rests on.
+---@param o table
+---@param w WholeJudge
+---@param j Judgement
+---@return string[] lines
+function M.whole_verdict(o, w, j)
+  local lines = { headline(o, { kernel = w.new.name }, j) }
+  if j.right then
+    lines[2] = ("Right: %s answers; at full size the largest error is %.3g"):format(
+      progress.grouped(j.answers), j.max_error)
+  else
+    lines[2] = ("First fault: on %s (%s): %s"):format(j.fault.data, j.fault.case, j.fault.why)
+  end
+  lines[3] = not j.ratio and "Speed: not known, as no full-sized case came to its end"
+    or ("Speed: %s, ticks of the virtual GPU, of all that each launches"):format(
+      progress.faster(j.ratio.median))
+  if j.right and w.is_guess then
+    lines[#lines + 1] = "It rests on guesses of its arguments: a read past an array's true end is "
+      .. "not seen, where the guess is longer"
+  end
+  lines[#lines + 1] = j.right and "No certificate is tried of several launches" or nil
+  return lines
+end
+
+--- The object of --json.
+---@param o table
+---@param w WholeJudge
+---@param j Judgement
+---@return table
+function M.whole_value(o, w, j)
+  return json.object {
+    { "verdict", M.word(j) }, { "right", j.right }, { "faster", j.faster },
+    { "old", json.object { { "file", o.old }, { "function", w.old.name } } },
+    { "new", json.object { { "file", o.new }, { "function", w.new.name } } },
+    { "device", "emu" }, { "guessed", w.is_guess },
+    { "speed", j.ratio and json.object { { "ratio", j.ratio.median }, { "low", j.ratio.low },
+      { "high", j.ratio.high }, { "unit", "ticks" } } },
+    { "answers", j.answers }, { "max_error", j.max_error },
+    { "fault", j.fault and json.object { { "data", j.fault.data }, { "case", j.fault.case },
+      { "why", j.fault.why } } },
+    { "data", M.rows(j.other.rows) },
+  }
+end
+
+--------------------------------------------------------------------------------------------------
 -- JSON and JUnit
 
-local function word_of(j)
+--- The verdict in a word or two.
+---@param j Judgement
+---@return string
+function M.word(j)
   return not j.right and "wrong" or j.faster and "right and faster" or "right, not faster"
 end
 
@@ -236,6 +309,11 @@ local function mapped(list, f)
   return json.array(result)
 end
 
+--- Rows of data for JSON.
+---@param rows table[]
+---@return table
+function M.rows(rows) return mapped(rows, row_value) end
+
 local function match_values(new)
   local list = {}
   for i, p in ipairs(new.read and new.read.params or {}) do
@@ -259,7 +337,7 @@ end
 ---@return table
 function M.value(o, problem, new, j, farm)
   return json.object {
-    { "verdict", word_of(j) }, { "right", j.right }, { "faster", j.faster },
+    { "verdict", M.word(j) }, { "right", j.right }, { "faster", j.faster },
     { "old", json.object { { "file", o.old }, { "kernel", problem.kernel },
       { "problem", problem.dir } } },
     { "new", json.object { { "file", o.new }, { "kernel", new.kernel } } },
@@ -278,6 +356,7 @@ function M.value(o, problem, new, j, farm)
     { "bytes", j.bytes }, { "old_bytes", j.old_bytes },
     { "limit_ns", j.limit and j.limit.ns }, { "limit_by", j.limit and j.limit.by },
     { "impossible", j.impossible }, { "promises", json.array(j.promises) },
+    { "guesses", json.array(j.guesses) },
     { "data", mapped(j.other.rows, row_value) }, { "cases", mapped(j.rows, case_value) },
   }
 end

@@ -160,6 +160,11 @@ end
 local WARNINGS = { undefined_shuffle = true, lanes_left = true, benign_race = true,
   different_barriers = true }
 
+--- Is a finding a warning alone?
+---@param finding table
+---@return boolean
+function M.is_warning(finding) return WARNINGS[finding.kind] or false end
+
 --- How often something was found, and at how many places; warnings apart.
 ---@param all table of M.read
 ---@return integer findings

@@ -1,0 +1,399 @@
+-- judgewhole: are two files right as a whole, each with all that its host code launches? One
+-- function of each (gilua.hostentry) is called with the same arrays and numbers, in programs of
+-- their own (gilua.wholeprogram), on data of every kind and at several sizes; what it leaves in its
+-- arrays is compared. The old file's answers are the reference: where it does something wrong
+-- itself, the case tells nothing.
+--
+-- What the arguments are says a file (--args): `args` and `size` as in problem.lua. Without one
+-- whole numbers are taken for sizes, and arrays for as long as their product: guesses, written into
+-- whole.lua. A limit is made of rounding: the old function with `double` for `float` says how far
+-- off its own answers are.
+
+local core = require "gilua.core"
+local fail = require "gilua.base.fail"
+local families = require "gilua.problem.families"
+local hostentry = require "gilua.new.hostentry"
+local kerneltable = require "gilua.problem.kerneltable"
+local luadata = require "gilua.base.luadata"
+local progress = require "gilua.report.progress"
+local settings = require "gilua.base.settings"
+local tablecase = require "gilua.problem.tablecase"
+local textfile = require "gilua.base.textfile"
+local tolerances = require "gilua.problem.tolerance"
+local wholeprogram = require "gilua.new.wholeprogram"
+
+local M = {}
+
+local DIMENSIONS = { "x", "y", "z" }
+local SIZES = { { 20000 }, { 160, 96 }, { 40, 28, 20 } } -- the full ones of a guess
+local SMALL = { { 1000 }, { 33, 30 }, { 12, 10, 8 } }
+local OTHERS = { { { 1 }, { 33 }, { 257 } }, { { 1, 1 }, { 7, 65 }, { 64, 32 } },
+  { { 1, 1, 1 }, { 5, 9, 3 }, { 16, 8, 4 } } }
+local NUMBER = 5 -- a whole number that is one too many to be a size
+local TINY = "eps|tol"
+local RELATIVE, SHARE = 1e-3, 1e-5 -- of an answer; of the largest one
+local ROUNDING = 4 -- times the old function's own error
+local LEAST_GAIN = 1.01
+
+--------------------------------------------------------------------------------------------------
+-- Arguments
+
+local function is_named(name, patterns)
+  for pattern in patterns:gmatch "[^|]+" do
+    if name:lower():find(pattern) then return true end
+  end
+  return false
+end
+
+-- Rows for the parameters of a function, and sizes: guesses.
+local function guessed(entry)
+  local args, sizes, product = {}, 0, {}
+  for i, p in ipairs(entry.params) do
+    local arg = { name = p.name, type = p.type }
+    if not p.pointer and p.type:find "^f" then
+      arg.value = is_named(p.name, TINY) and 1e-5 or 0.5
+    elseif not p.pointer and sizes < #DIMENSIONS then
+      sizes = sizes + 1
+      arg.value, product[sizes] = "size_" .. DIMENSIONS[sizes], p.name
+    elseif not p.pointer then
+      arg.value, arg.guess, product[#product + 1] = NUMBER, true, p.name
+    elseif p.const and not p.type:find "^f" then
+      fail("nothing says what whole numbers are in %s of %s: say it, --args FILE (docs/judge.md)",
+        p.name, entry.name)
+    else
+      arg.role = not p.const and "inout" or nil
+    end
+    args[i] = arg
+  end
+  local count = table.concat(product, " * ")
+  for i, p in ipairs(entry.params) do
+    if p.pointer then args[i].count = count == "" and 1024 or count end
+  end
+  sizes = math.max(sizes, 1)
+  return { size = SIZES[sizes], checked_size = SMALL[sizes], args = args }
+end
+
+local function given(path)
+  local value, why = luadata.read(textfile.read(path, "the arguments", 1 << 20))
+  if type(value) ~= "table" then
+    fail("%s is no table of size and args: %s", path, why or "it says something else")
+  end
+  local known = { size = true, checked_size = true, args = true, tolerance = true, sizes = true }
+  for _, key in ipairs(settings.keys(value)) do
+    if not known[key] then
+      fail("%s: unknown field '%s'%s", path, key, settings.meant(key, known))
+    end
+  end
+  return value
+end
+
+-- Rows by their names are the function's parameters, in its order.
+local function check_rows(t, entry, path)
+  for i, p in ipairs(entry.params) do
+    local arg = (t.args or {})[i]
+    if not arg or arg.name ~= p.name or arg.type ~= p.type or (arg.count ~= nil) ~= p.pointer then
+      fail("%s: argument %d of %s is %s, %s of type \"%s\": args has %s", path, i, entry.name,
+        p.name, p.pointer and "an array (count)" or "a number (value)", p.type,
+        arg and ("%s of type \"%s\""):format(tostring(arg.name), tostring(arg.type)) or "none")
+    end
+  end
+  if #t.args > #entry.params then
+    fail("%s: args has %d rows, and %s takes %d arguments", path, #t.args, entry.name,
+      #entry.params)
+  end
+end
+
+-- The problem whose kernel is a function: its cases have what that function is given.
+local function definition(t, entry, folder)
+  textfile.make_folder(folder)
+  textfile.write(folder .. "/kernel.cu", ("extern \"C\" __global__ void %s() {}\n"):format(
+    entry.name))
+  local plain = { source = "kernel.cu", kernel = entry.name, size = t.size, args = t.args,
+    checked_size = t.checked_size, tolerance = t.tolerance, reference = function() end }
+  return kerneltable.definition(plain, folder)
+end
+
+--------------------------------------------------------------------------------------------------
+-- Cases
+
+-- The arrays and numbers of a case, by name.
+local function case_of(self, spec)
+  local made = self.definition:case(spec)
+  local names = tablecase.names(self.definition.kernel_table, made.size, {}, made.values)
+  local case = { name = made.name, arrays = made.arrays, numbers = {} }
+  for _, arg in ipairs(self.table.args) do
+    if arg.value ~= nil then case.numbers[arg.name] = names[arg.name] end
+  end
+  return case
+end
+
+-- The same by the names of another function's parameters.
+local function for_entry(case, old, new)
+  local renamed = { arrays = {}, numbers = {} }
+  for i, p in ipairs(old.params) do
+    local name = new.params[i].name
+    renamed.arrays[name], renamed.numbers[name] = case.arrays[p.name], case.numbers[p.name]
+  end
+  return renamed
+end
+
+local function sizes_of(t)
+  if t.sizes then return t.sizes end
+  local n = type(t.size) == "table" and #t.size or 1
+  return OTHERS[n]
+end
+
+-- Every kind of data at the small size; other sizes; other values of guesses; the full size.
+local function cases_of(self, o)
+  local t, list = self.table, {}
+  local small = t.checked_size or t.size
+  local function add(data, spec, more)
+    spec.seed = spec.seed or o.seed
+    local case = { data = data, spec = spec }
+    for key, value in pairs(more or {}) do case[key] = value end
+    list[#list + 1] = case
+  end
+  add("its own kind", { size = small })
+  for _, name in ipairs(families.of(t)) do add(name, { size = small, family = name }) end
+  for _, name in ipairs(o["own-data"] and {} or families.beyond(t)) do
+    add(name, { size = small, family = name })
+  end
+  add("its own kind, called a second time", { size = small }, { again = true })
+  for _, size in ipairs(o["own-size"] and {} or sizes_of(t)) do
+    size = type(size) == "table" and size or { size }
+    add("size " .. table.concat(size, "x"), { size = size }, { is_other = true })
+  end
+  for _, arg in ipairs(o["own-size"] and {} or t.args) do
+    if arg.guess then
+      add(("%s %d"):format(arg.name, arg.value + 2), { size = small,
+        values = { [arg.name] = arg.value + 2 } }, { is_other = true, guess = arg })
+    end
+  end
+  local full = type(t.size) == "table" and t.size or { t.size }
+  for i = 1, o.cases do
+    add(("full size %s"):format(table.concat(full, "x")), { seed = o.seed + i, size = full },
+      { is_full = true, is_other = true })
+  end
+  return list
+end
+
+--------------------------------------------------------------------------------------------------
+-- Comparing
+
+local function largest(array)
+  local low, high = array:range()
+  return low and math.max(math.abs(low), math.abs(high)) or 0
+end
+
+-- How answers compare, over all arrays: { n, off, max_error, unset }; slack by array.
+local function compared(self, expected, got, slack)
+  local all = { n = 0, off = 0, max_error = 0, nan = 0 }
+  for i, p in ipairs(self.old.params) do
+    local right = expected[p.name]
+    local answers = right and got[self.new.params[i].name]
+    if answers then
+      local limits = tolerances.options(self.tolerance or {
+        max_error = math.max(SHARE * math.min(largest(right), 1e30), slack and slack[p.name] or 0),
+        rel_error = RELATIVE })
+      local c = core.array.compare(answers, right, limits)
+      all.n, all.off = all.n + c.n, all.off + math.floor(c.off * c.n + 0.5)
+      all.max_error = math.max(all.max_error, c.max_error)
+      if c.max_error ~= c.max_error then all.max_error = c.max_error end
+      all.nan = all.nan + math.floor(c.nan * c.n + 0.5)
+    end
+  end
+  return all
+end
+
+-- How far off the old function's own answers are, by array: double for float. nil where such a
+-- program is not built, or does not run.
+local function rounding(self, case, expected)
+  if self.doubles == nil then
+    self.doubles = wholeprogram.build(self.old, self.old_text, self.scratch .. "/doubles",
+      { include = self.include, define = self.define, as_doubles = true }) or false
+  end
+  local found = self.doubles and wholeprogram.run(self.doubles, case)
+  if not found or found.why then return nil end
+  local slack = {}
+  for name, array in pairs(expected) do
+    slack[name] = ROUNDING * core.array.compare(array, found.answers[name]).max_error
+    if slack[name] ~= slack[name] then slack[name] = math.huge end
+  end
+  return slack
+end
+
+-- The arrays that a function changed, as how many last elements of each are others than before.
+local function extent_of(case, answers)
+  local list = {}
+  for name, after in pairs(answers) do
+    local before, last = case.arrays[name], #after
+    while last > 0 and after[last] == before[last] do last = last - 1 end
+    list[#list + 1] = name .. last
+  end
+  table.sort(list)
+  return table.concat(list, " ")
+end
+
+local function why_wrong(self, case, old, new)
+  if new.why then return new.why end
+  local c = compared(self, old.answers, new.answers)
+  if c.off == 0 then return nil, c end
+  local slack = rounding(self, case, old.answers)
+  local again = slack and compared(self, old.answers, new.answers, slack)
+  if again and again.off == 0 then return nil, again end
+  return ("%s of %s answers, largest error %.3g"):format(progress.grouped(c.off),
+    progress.grouped(c.n), c.max_error), c
+end
+
+local function before_of(self, one)
+  if not one.again then return nil end
+  local spec = {}
+  for key, value in pairs(one.spec) do spec[key] = value end
+  spec.seed = spec.seed + 1
+  return for_entry(case_of(self, spec), self.old, self.new)
+end
+
+local function row_of(self, one)
+  local case = case_of(self, one.spec)
+  local row = { data = one.data, case = case.name, spec = one.spec, is_full = one.is_full,
+    is_other = one.is_other, guess = one.guess, verdict = "right" }
+  local old = wholeprogram.run(self.programs.old, case)
+  if old.why then
+    row.verdict, row.why = "not told", "the old file's function fails: " .. old.why
+    return row
+  end
+  row.extent = extent_of(case, old.answers)
+  local new = wholeprogram.run(self.programs.new, for_entry(case, self.old, self.new),
+    before_of(self, one))
+  if new.late then
+    row.verdict, row.why, row.slow = "not told", new.why, new.why
+    return row
+  end
+  local c
+  row.why, c = why_wrong(self, case, old, new)
+  row.answers, row.max_error = c and c.n or 0, c and c.max_error or 0
+  if not row.why and c and c.n > 0 and c.nan == c.n then
+    row.verdict, row.why = "not told", "the old file's function gives no numbers"
+    return row
+  end
+  if row.why then row.verdict = "wrong" end
+  row.ns, row.old_ns, row.bytes, row.old_bytes = new.ns, old.ns, new.bytes, old.bytes
+  row.launches, row.old_launches = new.launches, old.launches
+  return row
+end
+
+--------------------------------------------------------------------------------------------------
+-- The verdict
+
+-- A size that changes nothing that the old function writes is no other size.
+local function settle_sizes(rows)
+  local base = rows[1].extent
+  for _, row in ipairs(rows) do
+    local is_same = row.is_other and row.verdict == "right" and row.extent == base
+      and row.old_bytes == rows[1].old_bytes
+    row.changes = row.is_other and not is_same or nil
+    if is_same and not row.is_full then
+      row.verdict, row.why = "not told",
+        "the old file's function writes and moves the same there: it is no other size"
+    end
+  end
+end
+
+local function guesses_of(self, rows)
+  local list = {}
+  for _, arg in ipairs(self.table.args) do
+    if arg.guess then
+      local one = { text = ("%s = %d"):format(arg.name, arg.value), right = {} }
+      for _, row in ipairs(rows) do
+        local is_right = row.guess == arg and row.verdict == "right" and row.changes
+        if is_right then one.right[1] = row.data end
+      end
+      list[#list + 1] = one
+    end
+  end
+  return list
+end
+
+local function counted(rows, verdict)
+  local n = 0
+  for _, row in ipairs(rows) do if row.verdict == verdict then n = n + 1 end end
+  return n
+end
+
+---@class WholeJudge
+---@field old HostEntry
+---@field new HostEntry
+---@field table table of size and args
+---@field is_guess boolean nobody said what they are
+
+--- Reads two files and builds their programs.
+---@param o { old: string, new: string, function?: string, args?: string, include?: string[],
+---  define?: string[] }
+---@param folder string
+---@param scratch string
+---@return WholeJudge
+function M.of(o, folder, scratch)
+  local wanted_old, wanted_new = (o["function"] or ""):match "^%s*([%w_]*)%s*,?%s*([%w_]*)%s*$"
+  local function named(name) return name ~= "" and name or nil end
+  local self = { scratch = scratch, include = o.include, define = o.define,
+    old_text = textfile.read(o.old, "the old file"),
+    new_text = textfile.read(o.new, "the new file"), programs = {} }
+  self.old = hostentry.of(o.old, self.old_text, named(wanted_old or ""))
+  self.new = hostentry.of(o.new, self.new_text, named(wanted_new or ""))
+  local why = hostentry.differs(self.old, self.new)
+  if why then fail("%s", why) end
+  self.is_guess = not o.args
+  self.table = o.args and given(o.args) or guessed(self.old)
+  check_rows(self.table, self.old, o.args or "the guess")
+  self.definition = definition(self.table, self.old, folder .. "/old")
+  self.tolerance = self.table.tolerance
+  self.args_file = folder .. "/old/whole.lua"
+  textfile.write(self.args_file, "return " .. luadata.text { size = self.table.size,
+    checked_size = self.table.checked_size, args = self.table.args } .. "\n")
+  for which, entry in pairs { old = self.old, new = self.new } do
+    local program, no = wholeprogram.build(entry, self[which .. "_text"],
+      scratch .. "/" .. which, o)
+    if not program then fail("%s: %s", entry.path, no) end
+    self.programs[which] = program
+  end
+  return self
+end
+
+--- Judges.
+---@param self WholeJudge
+---@param o { cases: integer, seed: integer, on_row?: fun(row: table) }
+---@return Judgement
+function M.judge(self, o)
+  local rows = {}
+  for i, one in ipairs(cases_of(self, o)) do
+    rows[i] = row_of(self, one)
+    if o.on_row then o.on_row(rows[i]) end
+  end
+  settle_sizes(rows)
+  local data = { rows = rows, right = counted(rows, "right"), wrong = counted(rows, "wrong"),
+    fixed = false, tried = 0, guesses = guesses_of(self, rows) }
+  local j = { other = data, rows = {}, answers = 0, max_error = 0, promises = {} }
+  local ratio = {}
+  for _, row in ipairs(rows) do
+    if row.verdict == "right" then
+      data.tried = data.tried + (row.changes and 1 or 0)
+      j.answers = j.answers + row.answers
+      if row.is_full then
+        j.max_error = math.max(j.max_error, row.max_error)
+        ratio[#ratio + 1] = row.old_ns / row.ns
+        j.bytes, j.old_bytes, j.ns = row.bytes, row.old_bytes, row.ns
+      end
+    elseif row.verdict == "wrong" and not j.fault then
+      j.fault = { data = row.data, case = row.case, spec = row.spec, why = row.why }
+    end
+  end
+  table.sort(ratio)
+  local middle = ratio[(#ratio + 1) // 2]
+  j.ratio = middle and { median = middle, low = ratio[1], high = ratio[#ratio] } or nil
+  j.right = not j.fault and j.answers > 0 and (data.tried > 0 or o["own-size"] or false)
+  j.held = not j.fault and j.answers > 0 and not j.right
+  j.faster = j.right and j.ratio ~= nil and j.ratio.low > LEAST_GAIN
+  return j
+end
+
+return M
