@@ -11,10 +11,13 @@ enum { WORDS = 32, MOST = 256 };
 typedef struct Shape {
     const char *name, *a, *b, *c, *d; /* "m16n8k16", types */
     int m, n, k;
+    bool is_sparse; /* mma.sp */
+    int selector;
 } Shape;
 
 static uint32_t in[32][WORDS], out[32][WORDS];
 static double A[64][MOST], B[MOST][64], C[64][64];
+static bool is_there[64][MOST]; /* of a sparse A */
 
 /* --- where the ISA's figures have element e of a lane --- */
 
@@ -78,7 +81,8 @@ static void add_operand(gi_buf *b, char prefix, const char *type, int words, con
 static EmuModule *module_of(const Shape *s, const char *instruction) {
     gi_buf b = {0};
     int quads = strcmp(s->name, "m8n8k4") == 0 && strcmp(s->a, "f16") == 0 ? 4 : 1;
-    int wa = words_of(s->a, quads * s->m * s->k), wb = words_of(s->b, quads * s->k * s->n);
+    int wa = words_of(s->a, quads * s->m * s->k) / (s->is_sparse ? 2 : 1);
+    int wb = words_of(s->b, quads * s->k * s->n);
     int wc = words_of(s->c, quads * s->m * s->n), wd = words_of(s->d, quads * s->m * s->n);
     gi_buf_adds(&b, ".version 8.7\n.target sm_90\n.address_size 64\n"
                     ".visible .entry k(.param .u64 in, .param .u64 out) {\n"
@@ -89,11 +93,14 @@ static EmuModule *module_of(const Shape *s, const char *instruction) {
     add_load(&b, 'a', s->a, wa, 0);
     add_load(&b, 'b', s->b, wb, wa);
     add_load(&b, 'c', s->c, wc, wa + wb);
+    if (s->is_sparse) add_load(&b, 'e', "s32", 1, wa + wb + wc);
     gi_buf_addf(&b, ".reg .b%d %%d<%d>;\n%s ", bits_of(s->d) == 64 ? 64 : 32, wd + 1, instruction);
     add_operand(&b, 'd', s->d, wd, ", ");
     add_operand(&b, 'a', s->a, wa, ", ");
     add_operand(&b, 'b', s->b, wb, ", ");
-    add_operand(&b, 'c', s->c, wc, ";\n");
+    add_operand(&b, 'c', s->c, wc, "");
+    if (s->is_sparse) gi_buf_addf(&b, ", %%e0, %d", s->selector);
+    gi_buf_adds(&b, ";\n");
     bool wide = bits_of(s->d) == 64;
     for (int i = 0; i < wd / (wide ? 2 : 1); i++)
         gi_buf_addf(&b, "st.global.b%d [%%o+%d], %%d%d;\n", wide ? 64 : 32, (wide ? 8 : 4) * i, i);
@@ -121,6 +128,7 @@ static bool in_pairs; /* bytes: two products of f16, see matrix.h */
 /* Which number along k is summed as number `step`. */
 static int along(const Shape *s, int step) {
     int half = s->k / 2, i = step % half;
+    if (in_pairs && bits_of(s->a) == 8 && s->is_sparse) return i / 4 * 8 + step / half * 4 + i % 4;
     return in_pairs && bits_of(s->a) == 8 ? i / 2 * 4 + i % 2 + step / half * 2 : step;
 }
 
@@ -153,7 +161,7 @@ static double add_block(const Shape *s, int i, int j, double c, int from, int to
     int top = exponent(s->d, c);
     for (int step = from; step < to; step++) {
         int k = along(s, step), e = exponent(s->a, A[i][k]) + exponent(s->b, B[k][j]);
-        if (e > top) top = e;
+        if (e > top && (!s->is_sparse || is_there[i][k])) top = e;
     }
     int unit = top - fraction;
     __int128 all = cut(c, unit);
@@ -170,7 +178,7 @@ static double add_block(const Shape *s, int i, int j, double c, int from, int to
 
 static double model(const Shape *s, int i, int j) {
     bool pairs = in_pairs && bits_of(s->a) == 8;
-    int some = pairs ? s->k / 2 : block;
+    int some = pairs ? s->k / 2 : s->is_sparse ? 2 * block : block;
     double sum = pairs ? 0 : C[i][j];
     for (int from = 0; from < s->k; from += some)
         sum = add_block(s, i, j, sum, from, from + some < s->k ? from + some : s->k);
@@ -308,7 +316,7 @@ static void each_mma(void) {
         for (int x = 0; word_of(mma[r].types, x, a); x++)
             for (int y = 0; word_of(mma[r].types, y, b); y++)
                 for (int z = 0; word_of(mma[r].sums, z, c); z++) {
-                    Shape s = {mma[r].name, a, b, c, c, mma[r].m, mma[r].n, mma[r].k};
+                    Shape s = {mma[r].name, a, b, c, c, mma[r].m, mma[r].n, mma[r].k, false, 0};
                     int both = strcmp(a, "b1") == 0 ? 2 : 1;
                     for (int k = 0; k < both; k++) {
                         is_and = both == 2 && k == 1;
@@ -320,6 +328,123 @@ static void each_mma(void) {
                         try_shape(&s, text);
                     }
                 }
+}
+
+/* --- mma.sp --- */
+
+/* Places of two bits that a chunk's metadata names, and how many columns each stands for. */
+static int columns_of_place(const Shape *s) {
+    return bits_of(s->a) == 4 ? 2 : 1;
+}
+
+/* Writes the metadata of a chunk where the figures of the ISA have them; those of tf32 have pairs of
+** 16 bits for columns. `words`: lanes of a quad that hold some. */
+static void put_metadata(const Shape *s, int word, int row, int chunk, int chunks, int first,
+                         int second) {
+    int words = chunks / 4, lane = row % 8 * 4 + s->selector * words, bit;
+    if (bits_of(s->a) >= 16) lane += chunk / 4, bit = (row < 8 ? 0 : 16) + chunk % 4 * 4;
+    else lane += (row < 8 ? 0 : 1) + (chunk < 8 ? 0 : 2), bit = chunk % 8 * 4;
+    in[lane][word] |= (uint32_t)(first | second << 2) << bit;
+}
+
+/* Leaves of each chunk of a row of A what metadata at random say; their numbers go to the fragment
+** one after the other. */
+static void scatter_sparse(const Shape *s, bool ordered) {
+    int span = (bits_of(s->a) == 32 ? 2 : 4) * columns_of_place(s), chunks = s->k / span;
+    Shape half = *s;
+    double there[64][MOST];
+    half.k = s->k / 2;
+    int wa = words_of(s->a, s->m * half.k), wb = words_of(s->b, s->k * s->n);
+    scatter(s);
+    for (int lane = 0; lane < 32; lane++) {
+        memmove(&in[lane][wa], &in[lane][2 * wa], (WORDS - 2 * (size_t)wa) * 4);
+        memset(in[lane], 0, (size_t)wa * 4);
+        in[lane][wa + wb + words_of(s->c, s->m * s->n)] = 0;
+    }
+    memset(is_there, 0, sizeof is_there);
+    for (int i = 0; i < s->m; i++)
+        for (int chunk = 0, n = 0; chunk < chunks; chunk++) {
+            int place[2] = {(int)kit_below(3), 0};
+            place[1] = place[0] + 1 + (int)kit_below((uint64_t)(3 - place[0]));
+            if (bits_of(s->a) == 32) place[0] = (int)kit_below(2) * 2, place[1] = place[0] + 1;
+            else if (!ordered && kit_below(2))
+                place[0] ^= place[1], place[1] ^= place[0], place[0] ^= place[1];
+            put_metadata(s, wa + wb + words_of(s->c, s->m * s->n), i, chunk, chunks, place[0],
+                         place[1]);
+            for (int p = 0; p < (bits_of(s->a) == 32 ? 1 : 2); p++)
+                for (int c = 0; c < columns_of_place(s); c++, n++) {
+                    int at = bits_of(s->a) == 32 ? place[0] / 2 : place[p] * columns_of_place(s) + c;
+                    is_there[i][chunk * span + at] = true;
+                    there[i][n] = A[i][chunk * span + at];
+                }
+        }
+    for (int i = 0; i < s->m; i++)
+        for (int k = 0; k < s->k; k++)
+            if (!is_there[i][k]) A[i][k] = 0;
+    for (int lane = 0; lane < 32; lane++)
+        for (int e = 0, i, k; e < s->m * half.k / 32; e++)
+            place_a(&half, lane, e, &i, &k), put(lane, 0, s->a, e, there[i][k]);
+}
+
+static void try_sparse(const Shape *s, bool ordered) {
+    char text[120];
+    snprintf(text, sizeof text, "mma.sp%s.sync.aligned.%s.row.col.%s.%s.%s.%s",
+             ordered ? "::ordered_metadata" : "", s->name, s->d, s->a, s->b, s->c);
+    EmuModule *m = module_of(s, text);
+    int wrong = 0;
+    for (int turn = 0; m && turn < 20; turn++) {
+        fill(s, turn % DATA);
+        scatter_sparse(s, ordered);
+        if (!run(m, text)) break;
+        wrong += differ(s, turn % DATA);
+    }
+    emu_unload(m);
+    is_int(wrong, 0, text);
+}
+
+static void sparse(void) {
+    static const Shape rows[] = {{"m16n8k16", "f16", "f16", "f16", "f16", 16, 8, 16, true, 3},
+                                 {"m16n8k16", "f16", "f16", "f32", "f32", 16, 8, 16, true, 0},
+                                 {"m16n8k32", "f16", "f16", "f16", "f16", 16, 8, 32, true, 0},
+                                 {"m16n8k32", "f16", "f16", "f32", "f32", 16, 8, 32, true, 1},
+                                 {"m16n8k16", "bf16", "bf16", "f32", "f32", 16, 8, 16, true, 2},
+                                 {"m16n8k32", "bf16", "bf16", "f32", "f32", 16, 8, 32, true, 1},
+                                 {"m16n8k8", "tf32", "tf32", "f32", "f32", 16, 8, 8, true, 1},
+                                 {"m16n8k16", "tf32", "tf32", "f32", "f32", 16, 8, 16, true, 1},
+                                 {"m16n8k64", "e4m3", "e5m2", "f32", "f32", 16, 8, 64, true, 0},
+                                 {"m16n8k64", "e5m2", "e5m2", "f32", "f32", 16, 8, 64, true, 0},
+                                 {"m16n8k32", "s8", "u8", "s32", "s32", 16, 8, 32, true, 1},
+                                 {"m16n8k64", "u8", "s8", "s32", "s32", 16, 8, 64, true, 0},
+                                 {"m16n8k64", "s4", "s4", "s32", "s32", 16, 8, 64, true, 0},
+                                 {"m16n8k128", "u4", "s4", "s32", "s32", 16, 8, 128, true, 0}};
+    for (int r = 0; r < KIT_COUNT(rows); r++) try_sparse(&rows[r], true), try_sparse(&rows[r], false);
+}
+
+/* An infinity of B counts where a number of A meets it, and nowhere else. */
+static void sparse_specials(void) {
+    Shape s = {"m16n8k16", "bf16", "bf16", "f32", "f32", 16, 8, 16, true, 0};
+    const char *text = "mma.sp.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32";
+    EmuModule *m = module_of(&s, text);
+    fill(&s, SMALL);
+    for (int i = 0; i < 16; i++)
+        for (int k = 0; k < 16; k++) A[i][k] = 1;
+    scatter_sparse(&s, true);
+    int wb = words_of("bf16", 16 * 8), wa = words_of("bf16", 16 * 8), wrong = 0;
+    for (int lane = 0; lane < 32; lane++)
+        for (int e = 0, k, j; e < wb * 2; e++) {
+            place_b(&s, lane, e, &k, &j);
+            if (k == 5) in[lane][wa + e / 2] &= e % 2 ? 0xffffu : 0xffff0000u;
+            if (k == 5) in[lane][wa + e / 2] |= e % 2 ? 0x7f800000u : 0x7f80u;
+        }
+    if (m && run(m, text))
+        for (int lane = 0; lane < 32; lane++)
+            for (int e = 0, i, j; e < 4; e++) {
+                place_c(&s, lane, e, &i, &j);
+                wrong += isinf(get(lane, 0, "f32", e)) != is_there[i][5];
+                wrong += isnan(get(lane, 0, "f32", e)) != 0;
+            }
+    emu_unload(m);
+    is_int(wrong, 0, "an infinity of B meets the numbers that are there");
 }
 
 /* --- m8n8k4 of f16: the ISA's tables, in the lanes of a quarter --- */
@@ -376,7 +501,7 @@ static int quad_differ(const Shape *s) {
 static void quads(void) {
     static const char *const sums[][2] = {{"f16", "f16"}, {"f32", "f16"}, {"f32", "f32"}};
     for (int k = 0; k < 12; k++) {
-        Shape s = {"m8n8k4", "f16", "f16", sums[k % 3][1], sums[k % 3][0], 8, 8, 4};
+        Shape s = {"m8n8k4", "f16", "f16", sums[k % 3][1], sums[k % 3][0], 8, 8, 4, false, 0};
         char text[120];
         bool rows_a = k / 3 % 2, rows_b = k / 6;
         snprintf(text, sizeof text, "mma.sync.aligned.m8n8k4.%s.%s.%s.f16.f16.%s",
@@ -391,7 +516,7 @@ static void quads(void) {
 /* --- saturation, infinities and NaN --- */
 
 static void saturated(void) {
-    Shape s = {"m16n8k32", "s8", "s8", "s32", "s32", 16, 8, 32};
+    Shape s = {"m16n8k32", "s8", "s8", "s32", "s32", 16, 8, 32, false, 0};
     for (int k = 0; k < 2; k++) {
         EmuModule *m = module_of(&s, k ? "mma.sync.aligned.m16n8k32.row.col.satfinite.s32.s8.s8.s32"
                                        : "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32");
@@ -410,7 +535,7 @@ static void saturated(void) {
 }
 
 static void specials(void) {
-    Shape s = {"m16n8k16", "f16", "f16", "f32", "f32", 16, 8, 16};
+    Shape s = {"m16n8k16", "f16", "f16", "f32", "f32", 16, 8, 16, false, 0};
     EmuModule *m = module_of(&s, "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32");
     fill(&s, SMALL);
     for (int j = 0; j < 8; j++) B[2][j] = B[3][j] = j + 1;
@@ -502,11 +627,11 @@ static void rows_back(void) {
 
 /* Each engine gives the model's bits. */
 static void engines(void) {
-    static const Shape s = {"m16n8k16", "f16", "f16", "f32", "f32", 16, 8, 16};
-    static const Shape h = {"m16n8k16", "f16", "f16", "f16", "f16", 16, 8, 16};
-    static const Shape t = {"m16n8k8", "tf32", "tf32", "f32", "f32", 16, 8, 8};
-    static const Shape e = {"m16n8k32", "e4m3", "e5m2", "f32", "f32", 16, 8, 32};
-    static const Shape f = {"m16n8k16", "e4m3", "e4m3", "f16", "f16", 16, 8, 16};
+    static const Shape s = {"m16n8k16", "f16", "f16", "f32", "f32", 16, 8, 16, false, 0};
+    static const Shape h = {"m16n8k16", "f16", "f16", "f16", "f16", 16, 8, 16, false, 0};
+    static const Shape t = {"m16n8k8", "tf32", "tf32", "f32", "f32", 16, 8, 8, false, 0};
+    static const Shape e = {"m16n8k32", "e4m3", "e5m2", "f32", "f32", 16, 8, 32, false, 0};
+    static const Shape f = {"m16n8k16", "e4m3", "e4m3", "f16", "f16", 16, 8, 16, false, 0};
     int best = kit_emu->vectors;
     for (int v = VECTORS_BASE; v <= best + 1; v++) {
         kit_emu->vectors = v > best ? best : v;
@@ -527,12 +652,12 @@ static void generations(void) {
     static const struct {
         int capability, at_once, bits, kept;
         Shape s;
-    } rows[] = {{75, 8, 24, 23, {"m16n8k8", "f16", "f16", "f32", "f32", 16, 8, 8}},
-                {80, 8, 24, 23, {"m16n8k16", "f16", "f16", "f32", "f32", 16, 8, 16}},
-                {80, 4, 24, 23, {"m16n8k8", "tf32", "tf32", "f32", "f32", 16, 8, 8}},
-                {89, 16, 13, 13, {"m16n8k32", "e4m3", "e5m2", "f32", "f32", 16, 8, 32}},
-                {90, 16, 25, 23, {"m16n8k16", "bf16", "bf16", "f32", "f32", 16, 8, 16}},
-                {100, 32, 25, 23, {"m16n8k32", "e4m3", "e4m3", "f32", "f32", 16, 8, 32}}};
+    } rows[] = {{75, 8, 24, 23, {"m16n8k8", "f16", "f16", "f32", "f32", 16, 8, 8, false, 0}},
+                {80, 8, 24, 23, {"m16n8k16", "f16", "f16", "f32", "f32", 16, 8, 16, false, 0}},
+                {80, 4, 24, 23, {"m16n8k8", "tf32", "tf32", "f32", "f32", 16, 8, 8, false, 0}},
+                {89, 16, 13, 13, {"m16n8k32", "e4m3", "e5m2", "f32", "f32", 16, 8, 32, false, 0}},
+                {90, 16, 25, 23, {"m16n8k16", "bf16", "bf16", "f32", "f32", 16, 8, 16, false, 0}},
+                {100, 32, 25, 23, {"m16n8k32", "e4m3", "e4m3", "f32", "f32", 16, 8, 32, false, 0}}};
     for (int i = 0; i < KIT_COUNT(rows); i++) {
         char text[120];
         const Shape *s = &rows[i].s;
@@ -552,6 +677,8 @@ int main(int argc, char **argv) {
     kit_begin(argc, argv);
     block = 16, fraction = 25, kept = 23, in_pairs = true;
     each_mma();
+    sparse();
+    sparse_specials();
     quads();
     saturated();
     specials();

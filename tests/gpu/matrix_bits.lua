@@ -3,15 +3,21 @@
 ---   gilua --device cuda tests/gpu/matrix_bits.lua
 ---   gilua tests/gpu/matrix_bits.lua --device-b emu      the virtual GPU against itself
 ---   gilua tests/gpu/matrix_bits.lua --device-b emu --self-test   another generation: must differ
+---   gilua tests/gpu/matrix_bits.lua --keep FOLDER                a GPU's words, a file a row
+---   gilua tests/gpu/matrix_bits.lua --device-b FOLDER            against those, without that GPU
 ---
 --- Each row is an instruction; its fragments are random numbers near each other, far apart, and
 --- numbers whose sums cancel. Exit code 0: no bit differs.
 
 local gi = require "gilua"
+local lfs = require "lfs"
 
 local options = gi.cli {
   doc = "Compares the sums of matrix instructions on two devices.",
-  { name = "device-b", default = "cuda", doc = "the device held against the virtual GPU" },
+  { name = "device-b", default = "cuda",
+    doc = "the device held against the virtual GPU, or a folder of --keep" },
+  { name = "keep", default = "", doc = "a folder: the device's words go there, held against nothing" },
+  { name = "only", default = "", doc = "rows whose name has this" },
   { name = "rounds", default = 10, doc = "launches of 64 warps for each instruction" },
   { name = "seed", default = 20140712, doc = "seed of all numbers" },
   { name = "self-test", default = false, doc = "sum as an A100: rows of floats must differ" },
@@ -21,8 +27,10 @@ local WARPS, WORDS = 64, 32 -- words of a lane: fragments one behind the other
 
 -- Registers of A, B, C and D; types; the least capability; how numbers are made.
 local forms = {}
-local function add(shape, a, b, c, regs, capability)
-  forms[#forms + 1] = { shape = shape, a = a, b = b, c = c, regs = regs, sm = capability }
+local function add(shape, a, b, c, regs, capability, more)
+  local form = { shape = shape, a = a, b = b, c = c, regs = regs, sm = capability }
+  for k, v in pairs(more or {}) do form[k] = v end
+  forms[#forms + 1] = form
 end
 for _, c in ipairs { "f16", "f32" } do
   local sums = c == "f16" and 2 or 4
@@ -40,11 +48,46 @@ add("m16n8k4", "tf32", "tf32", "f32", { 2, 1, 4 }, 80)
 add("m16n8k8", "tf32", "tf32", "f32", { 4, 2, 4 }, 80)
 for _, a in ipairs { "s8", "u8" } do add("m16n8k32", a, "s8", "s32", { 4, 2, 4 }, 80) end
 for _, a in ipairs { "s4", "u4" } do add("m16n8k64", a, "u4", "s32", { 4, 2, 4 }, 80) end
+add("m8n8k16", "s8", "u8", "s32", { 1, 1, 2 }, 75)
+add("m16n8k16", "u8", "s8", "s32", { 2, 1, 4 }, 80)
+add("m8n8k32", "u4", "s4", "s32", { 1, 1, 2 }, 75)
+add("m16n8k32", "s4", "u4", "s32", { 2, 1, 4 }, 80)
+for _, bits in ipairs { ".and.popc", ".xor.popc" } do
+  add("m8n8k128", "b1", "b1", "s32", { 1, 1, 2 }, 80, { tail = bits })
+  add("m16n8k256", "b1", "b1", "s32", { 4, 2, 4 }, 80, { tail = bits })
+end
+-- A sparse: its selector, and whether the metadata are said to be in order.
+local function sparse(shape, types, regs, capability, selectors)
+  local a, b, c = types:match "(%w+) (%w+) (%w+)"
+  for selector = 0, selectors - 1 do
+    add(shape, a, b, c, regs, capability, { selector = selector, ordered = selector % 2 == 0 })
+  end
+end
+for _, c in ipairs { "f16", "f32" } do
+  local sums = c == "f16" and 2 or 4
+  sparse("m16n8k16", "f16 f16 " .. c, { 2, 2, sums }, 80, 4)
+  sparse("m16n8k32", "f16 f16 " .. c, { 4, 4, sums }, 80, 2)
+end
+sparse("m16n8k16", "bf16 bf16 f32", { 2, 2, 4 }, 80, 4)
+sparse("m16n8k32", "bf16 bf16 f32", { 4, 4, 4 }, 80, 2)
+sparse("m16n8k8", "tf32 tf32 f32", { 2, 2, 4 }, 80, 4)
+sparse("m16n8k16", "tf32 tf32 f32", { 4, 4, 4 }, 80, 2)
+for _, types in ipairs { "e4m3 e4m3", "e4m3 e5m2", "e5m2 e4m3", "e5m2 e5m2" } do
+  sparse("m16n8k64", types .. " f32", { 4, 4, 4 }, 89, 1)
+end
+sparse("m16n8k32", "s8 u8 s32", { 2, 2, 4 }, 80, 2)
+sparse("m16n8k64", "u8 s8 s32", { 4, 4, 4 }, 80, 1)
+sparse("m16n8k64", "s4 u4 s32", { 2, 2, 4 }, 80, 2)
+sparse("m16n8k128", "u4 s4 s32", { 4, 4, 4 }, 80, 1)
 
 local function list(prefix, first, n)
   local names = {}
   for i = first, first + n - 1 do names[#names + 1] = prefix .. i end
   return "{" .. table.concat(names, ",") .. "}"
+end
+
+local function opcode(form)
+  return not form.selector and "mma" or form.ordered and "mma.sp::ordered_metadata" or "mma.sp"
 end
 
 --- A kernel whose lanes load their fragments, multiply and store D.
@@ -58,12 +101,13 @@ local function ptx(form)
       :format(4 * WORDS) }
   lines[2] = lines[2]:gsub(" x,", " px,"):gsub(" y%)", " py)")
   lines[4] = "ld.param.u64 x, [px]; ld.param.u64 y, [py];"
-  for i = 0, na + nb + nc - 1 do
+  for i = 0, na + nb + nc do
     lines[#lines + 1] = ("ld.global.b32 r%d, [x+%d];"):format(i, 4 * i)
   end
-  lines[#lines + 1] = ("mma.sync.aligned.%s.row.col.%s.%s.%s.%s %s, %s, %s, %s;"):format(form.shape,
-    form.c, form.a, form.b, form.c, list("r", 32, nc), list("r", 0, na), list("r", na, nb),
-    list("r", na + nb, nc))
+  lines[#lines + 1] = ("%s.sync.aligned.%s.row.col.%s.%s.%s.%s%s %s, %s, %s, %s%s;"):format(
+    opcode(form), form.shape, form.c, form.a, form.b, form.c, form.tail or "", list("r", 32, nc),
+    list("r", 0, na), list("r", na, nb), list("r", na + nb, nc),
+    form.selector and (", r%d, %d"):format(na + nb + nc, form.selector) or "")
   for i = 0, nc - 1 do
     lines[#lines + 1] = ("st.global.b32 [y+%d], r%d;"):format(4 * i, 32 + i)
   end
@@ -99,12 +143,23 @@ local function word(kind, reach)
   return value
 end
 
+--- Four bits for each chunk of a sparse row: two places in their order, for tf32 neighbours.
+local places = { 0x4, 0x8, 0xc, 0x9, 0xd, 0xe }
+local function metadata(form)
+  local value = 0
+  for at = 0, 28, 4 do
+    value = value | (form.a == "tf32" and ({ 0x4, 0xe })[any(2) + 1] or places[any(6) + 1]) << at
+  end
+  return value
+end
+
 local function fill(x, form, reach)
-  local na, nb = form.regs[1], form.regs[2]
+  local na, nb, nc = table.unpack(form.regs)
   for lane = 0, 32 * WARPS - 1 do
     for i = 0, WORDS - 1 do
       local kind = i < na and form.a or i < na + nb and form.b or form.c
-      x[lane * WORDS + i + 1] = word(kind, kind == "f32" and reach > 0 and reach + 8 or reach)
+      x[lane * WORDS + i + 1] = i == na + nb + nc and metadata(form)
+        or word(kind, kind == "f32" and reach > 0 and reach + 8 or reach)
     end
   end
 end
@@ -112,7 +167,8 @@ end
 -- Devices -----------------------------------------------------------------------------------------
 
 local other = options["self-test"] and { matrix_capability = 80 } or nil
-local devices = { gi.device "emu", gi.device(options["device-b"], other) }
+local kept = lfs.attributes(options["device-b"], "mode") == "directory" and options["device-b"]
+local devices = { gi.device "emu", not kept and gi.device(options["device-b"], other) }
 
 local function run(device, code, x)
   local y = gi.array("u32", 4 * 32 * WARPS):fill(0)
@@ -124,12 +180,18 @@ local function run(device, code, x)
 end
 
 --- How many words differ, and the first of them.
-local function compare(form)
+local function compare(form, name)
   local text, n, first = ptx(form), 0, nil
+  local file = "/" .. name:gsub("[^%w]+", "-")
+  local from <close> = kept and assert(io.open(kept .. file, "rb"))
+  local to <close> = options.keep ~= "" and assert(io.open(options.keep .. file, "wb"))
   local x = gi.array("u32", WORDS * 32 * WARPS)
   for round = 1, options.rounds do
     fill(x, form, ({ 2, 6, 12, 24, -13 })[round % 5 + 1])
-    local a, b = run(devices[1], text, x), run(devices[2], text, x)
+    local b = kept and gi.array.frombytes(from:read(4 * 4 * 32 * WARPS), "u32")
+      or run(devices[2], text, x)
+    local a = to and b or run(devices[1], text, x)
+    if to then assert(to:write(b:bytes())) end
     for i = 1, #a do
       if a[i] ~= b[i] then
         n = n + 1
@@ -141,16 +203,22 @@ local function compare(form)
   return n, first
 end
 
-local wrong, floats = 0, 0
-for _, form in ipairs(forms) do
-  local ok, n, first = pcall(compare, form)
-  local name = ("mma %s %s %s %s"):format(form.shape, form.a, form.b, form.c)
+local wrong, floats, rows = 0, 0, 0
+local function row(form, name)
+  state = options.seed -- a row's numbers are its own, whichever rows there are
+  rows = rows + 1
+  local ok, n, first = pcall(compare, form, name)
   if not ok then n, first = -1, tostring(n) end
   if n ~= 0 then wrong = wrong + 1 end
   if n > 0 and layout[form.a] then floats = floats + 1 end
-  print(("%-28s %s"):format(name, n == 0 and "the same" or n < 0 and first
+  print(("%-44s %s"):format(name, n == 0 and "the same" or n < 0 and first
     or ("%d words differ, first %s"):format(n, first)))
 end
-print(("%d of %d instructions differ, seed %d"):format(wrong, #forms, options.seed))
+for _, form in ipairs(forms) do
+  local name = ("%s %s %s %s %s%s"):format(opcode(form), form.shape, form.a, form.b, form.c,
+    form.selector and " " .. form.selector or form.tail or "")
+  if name:find(options.only, 1, true) then row(form, name) end
+end
+print(("%d of %d instructions differ, seed %d"):format(wrong, rows, options.seed))
 if options["self-test"] then os.exit(floats > 0 and wrong == floats and 0 or 1, true) end
 os.exit(wrong == 0 and 0 or 1, true)

@@ -696,6 +696,7 @@ static void use_sync(Machine *m, Warp *w, const Ins *in, const Frame *f) {
         use(m, w, in, f, s->value, "decides an address");
         const MatrixForm *form = &f->code->matrix[s->matrix];
         use(m, w, in, f, form->stride, "decides an address");
+        if (form->is_sparse) use(m, w, in, f, form->metadata, "decides where numbers of A are");
         for (int k = 0; k < 2 && form->group; k++)
             use(m, w, in, f, form->group->descriptor[k], "decides an address");
         if (form->group) use(m, w, in, f, form->group->scale, "decides what is added to");

@@ -47,8 +47,7 @@ static const struct {
     const char *opcodes, *mods, *reason;
 } missing[] = {
     {"tcgen05", NULL, "tensor memory (tcgen05) is not supported"},
-    {"mma wgmma", "sp sp::ordered_metadata",
-     "products of sparse matrices (.sp) are not supported"},
+    {"wgmma", "sp", "products of a warpgroup's sparse matrices (.sp) are not supported"},
     {"wgmma", NULL, "there is no wgmma of this shape, these types and these modifiers"},
     {"wmma mma ldmatrix stmatrix movmatrix", NULL,
      "there is no matrix instruction of this shape, these types and these modifiers"},

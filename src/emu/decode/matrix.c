@@ -16,6 +16,8 @@ static bool take_flag(Words *w, const char *mod) {
     if (strcmp(mod, "popc") == 0) return w->popc = true;
     if (strcmp(mod, "trans") == 0) return w->turned = true;
     if (strcmp(mod, "store") == 0) return w->is_store = true;
+    if (strcmp(mod, "sp") == 0) return w->is_sparse = true;
+    if (strcmp(mod, "sp::ordered_metadata") == 0) return w->is_sparse = w->is_ordered = true;
     return ptx_word_in(mod, "sync aligned load mma mma_async");
 }
 
@@ -45,7 +47,7 @@ static bool take_word(Words *w, const char *mod) {
 static bool is_odd(const Decoder *d, int i) {
     MatrixType type;
     const char *mod = mod_at(d, i);
-    if (i > 0 && ptx_word_in(mod, "load store mma mma_async")) return true;
+    if (i > 0 && ptx_word_in(mod, "load store mma mma_async sp sp::ordered_metadata")) return true;
     if (matrix_type(mod, &type) || ptx_word_in(mod, "row col")) return false;
     for (int k = 0; k < i; k++)
         if (strcmp(mod_at(d, k), mod) == 0) return true;
@@ -185,16 +187,16 @@ static void map_quad(MatrixForm *f, const Words *w) {
 static void map_product(MatrixForm *f, const MatrixShape *s) {
     int k = s->k / (f->a.type == MATRIX_B1 ? 32 : 1);
     f->tiles = (uint8_t)((s->m + MATRIX_STRIP - 1) / MATRIX_STRIP);
-    f->a.map = matrix_map_a(s->m, s->k, (MatrixType)f->a.type);
+    f->a.map = matrix_map_a(s->m, f->is_sparse ? s->k / 2 : s->k, (MatrixType)f->a.type);
     f->b.map = matrix_map_b(s->k, s->n, (MatrixType)f->b.type);
     f->c.map = matrix_map_c(s->m, s->n);
     f->d.map = matrix_map_c(s->m, s->n);
     if (f->rule.by_pairs) {
         f->rule.at_once = (uint8_t)(s->k / 2);
-        matrix_order_pairs(f->a.map, 1, s->k, MATRIX_STRIP);
-        matrix_order_pairs(f->b.map, s->n, s->k, 1);
+        if (!f->is_sparse) matrix_order_pairs(f->a.map, 1, s->k, MATRIX_STRIP, 2);
+        matrix_order_pairs(f->b.map, s->n, s->k, 1, f->is_sparse ? 4 : 2);
     }
-    f->a.places = (uint16_t)(f->tiles * k * MATRIX_STRIP);
+    f->a.places = (uint16_t)(f->tiles * k * MATRIX_STRIP / (f->is_sparse ? 2 : 1));
     f->b.places = (uint16_t)(k * s->n);
     f->c.places = f->d.places = (uint16_t)(f->tiles * s->n * MATRIX_STRIP);
 }
@@ -217,22 +219,39 @@ static int capability(const Decoder *d) {
     return asked ? asked : 90;
 }
 
+/* Which numbers of A there are: a register of metadata, and in which lanes of a quad it is. */
+static bool take_metadata(Decoder *d, const Words *w, MatrixForm *f) {
+    const PtxOperand *op = &d->in->args[4], *which = &d->in->args[5];
+    f->is_sparse = true;
+    f->is_ordered = w->is_ordered;
+    f->rule.at_once *= 2; /* columns, of which half are there */
+    if (op->kind != PTX_OP_REG || !type_agrees(MATRIX_S32, d->func->regs[op->reg].type))
+        return decode_fail(d, "metadata are in a register of 32 bits");
+    if (which->kind != PTX_OP_IMM || which->imm_kind != PTX_IMM_INT ||
+        which->imm >= 4u / (unsigned)matrix_metadata_lanes(f))
+        return decode_fail(d, "the sparsity selector is a number below %d",
+                           4 / matrix_metadata_lanes(f));
+    f->selector = (uint8_t)which->imm;
+    return source(d, op, 'w', 0, &f->metadata);
+}
+
 static bool take_product(Decoder *d, const Words *w, const MatrixShape *s, bool is_wmma) {
     const PtxOperand *args = d->in->args;
     int tiles = s->m == 8 && w->type[1] == MATRIX_F16 && !is_wmma ? 4 : 1;
-    int sums = tiles * s->m * s->n;
+    int sums = tiles * s->m * s->n, there = s->k / (w->is_sparse ? 2 : 1);
     MatrixForm f = {.kind = MATRIX_PRODUCT,
-                    .name = is_wmma ? "wmma.mma.sync" : "mma.sync",
+                    .name = is_wmma ? "wmma.mma.sync" : w->is_sparse ? "mma.sp.sync" : "mma.sync",
                     .shape = s,
                     .rule = matrix_rule(capability(d), w->type[1]),
                     .saturates = w->saturates,
                     .is_and = w->is_and,
                     .round = (uint8_t)w->round,
-                    .work = matrix_work(w->type[1], s->m * s->n * s->k)};
-    if (!take_factor(d, &args[1], tiles * s->m * s->k, w->type[1], is_wmma, &f.a) ||
+                    .work = matrix_work(w->type[1], s->m * s->n * there)};
+    if (!take_factor(d, &args[1], tiles * s->m * there, w->type[1], is_wmma, &f.a) ||
         !take_factor(d, &args[2], tiles * s->k * s->n, w->type[2], is_wmma, &f.b) ||
         !matrix_part(d, &args[3], w->type[3], matrix_registers(sums, w->type[3]), false, &f.c) ||
-        !matrix_part(d, &args[0], w->type[0], matrix_registers(sums, w->type[0]), true, &f.d))
+        !matrix_part(d, &args[0], w->type[0], matrix_registers(sums, w->type[0]), true, &f.d) ||
+        (w->is_sparse && !take_metadata(d, w, &f)))
         return false;
     if (tiles == 4) map_quad(&f, w);
     else map_product(&f, s);
@@ -251,10 +270,11 @@ static void spread_types(Words *w) {
 
 static bool decode_product(Decoder *d, Words *w, bool is_wmma) {
     if (is_wmma && w->n_types == 2) spread_types(w);
-    if (w->shape == NULL || w->n_types != 4 || d->in->n_args != 4 || w->space || w->part ||
-        w->turned || w->count)
+    if (w->shape == NULL || w->n_types != 4 || d->in->n_args != (w->is_sparse ? 6 : 4) ||
+        w->space || w->part || w->turned || w->count || (w->is_sparse && is_wmma))
         return decode_unknown(d);
-    const MatrixShape *s = matrix_shape(d->in->opcode, w->shape, w->type_word[1], false);
+    const char *opcode = w->is_sparse ? "mma.sp" : d->in->opcode;
+    const MatrixShape *s = matrix_shape(opcode, w->shape, w->type_word[1], false);
     if (s == NULL) return decode_unknown(d);
     return product_agrees(d, w, s, is_wmma) && take_product(d, w, s, is_wmma);
 }

@@ -33,6 +33,17 @@ static const MatrixShape shapes[] = {
     {"mma", 8, 8, 128, "b1", "s32", 75, false},
     {"mma", 16, 8, 128, "b1", "s32", 80, false},
     {"mma", 16, 8, 256, "b1", "s32", 80, false},
+    {"mma.sp", 16, 8, 16, "f16", "f16 f32", 80, false},
+    {"mma.sp", 16, 8, 32, "f16", "f16 f32", 80, false},
+    {"mma.sp", 16, 8, 16, "bf16", "f32", 80, false},
+    {"mma.sp", 16, 8, 32, "bf16", "f32", 80, false},
+    {"mma.sp", 16, 8, 8, "tf32", "f32", 80, false},
+    {"mma.sp", 16, 8, 16, "tf32", "f32", 80, false},
+    {"mma.sp", 16, 8, 64, EIGHT, "f32", 89, true},
+    {"mma.sp", 16, 8, 32, BYTES, "s32", 80, true},
+    {"mma.sp", 16, 8, 64, BYTES, "s32", 80, true},
+    {"mma.sp", 16, 8, 64, PARTS, "s32", 80, true},
+    {"mma.sp", 16, 8, 128, PARTS, "s32", 80, true},
     {"wmma", 16, 16, 16, "f16", "f16 f32", 70, true},
     {"wmma", 32, 8, 16, "f16", "f16 f32", 70, true},
     {"wmma", 8, 32, 16, "f16", "f16 f32", 70, true},
@@ -167,13 +178,13 @@ uint16_t *matrix_map_c(int m, int n) {
     return map;
 }
 
-void matrix_order_pairs(uint16_t *map, int outer, int k, int inner) {
+void matrix_order_pairs(uint16_t *map, int outer, int k, int inner, int some) {
     size_t size = (size_t)(outer * k * inner) * sizeof *map;
     uint16_t *old = gi_alloc(size);
     memcpy(old, map, size);
     for (int o = 0; o < outer; o++)
         for (int l = 0; l < k; l++)
-            memcpy(map + (o * k + matrix_pair_place(l, k)) * inner, old + (o * k + l) * inner,
+            memcpy(map + (o * k + matrix_pair_place(l, k, some)) * inner, old + (o * k + l) * inner,
                    (size_t)inner * sizeof *map);
     free(old);
 }

@@ -12,7 +12,7 @@ typedef struct Words {
     const char *type_word[4];
     bool by_rows[2];
     int n_types, n_layouts, count;
-    bool saturates, is_and, is_xor, popc, turned, is_store, has_round;
+    bool saturates, is_and, is_xor, popc, turned, is_store, has_round, is_sparse, is_ordered;
     unsigned round;
 } Words;
 

@@ -13,7 +13,7 @@
 #include <string.h>
 
 /* The most numbers that a matrix of any shape has, places without one included. */
-enum { MOST_A = 1024, MOST_B = 512, MOST_C = 512, MOST_NUMBERS = 1024 + 1 };
+enum { MOST_A = 2048, MOST_B = 1024, MOST_C = 512, MOST_NUMBERS = 1024 + 1 };
 
 /* --- numbers of a fragment --- */
 
@@ -104,7 +104,7 @@ bool matrix_sum_words(const Machine *m, const Warp *w, const MatrixForm *f, cons
 
 /* Does the loop take it from registers to registers? */
 static bool is_strip(const Machine *m, const MatrixForm *f) {
-    return !m->emu->plain && f->shape->m == MATRIX_STRIP;
+    return !m->emu->plain && f->shape->m == MATRIX_STRIP && !f->is_sparse;
 }
 
 void matrix_add_last(float *sum, const float *c, int n, bool halves) {
@@ -136,7 +136,30 @@ static void give_floats(const Warp *w, const MatrixPart *p, const float *from) {
     matrix_pack(w, p, bits);
 }
 
-static void sum_floats(const Machine *m, const Warp *w, const MatrixForm *f) {
+/* The numbers of a sparse A at their columns; the others are none. */
+static void spread_floats(const MatrixForm *f, const uint8_t *column, FloatWork *x) {
+    int k = f->shape->k;
+    float a[MOST_A / 2];
+    int16_t ea[MOST_A / 2];
+    memcpy(a, x->a, (size_t)f->a.places * sizeof *a);
+    memcpy(ea, x->ea, (size_t)f->a.places * sizeof *ea);
+    for (int at = 0; at < k * MATRIX_STRIP; at++) x->a[at] = 0, x->ea[at] = MATRIX_NONE;
+    for (int p = 0; p < f->a.places; p++) {
+        int l = f->rule.by_pairs ? matrix_pair_place(column[p], k, 4) : column[p];
+        x->a[l * MATRIX_STRIP + p % MATRIX_STRIP] = a[p];
+        x->ea[l * MATRIX_STRIP + p % MATRIX_STRIP] = ea[p];
+    }
+}
+
+/* The fast loop multiplies what is none by 0, which an infinity would make a NaN. */
+static bool any_special(const int16_t *e, int n) {
+    for (int i = 0; i < n; i++)
+        if (e[i] == MATRIX_SPECIAL) return true;
+    return false;
+}
+
+static void sum_floats(const Machine *m, const Warp *w, const MatrixForm *f,
+                       const uint8_t *column) {
     const MatrixShape *s = f->shape;
     if (is_strip(m, f)) {
         loop_of(m)(w, f, NULL);
@@ -152,20 +175,24 @@ static void sum_floats(const Machine *m, const Warp *w, const MatrixForm *f) {
     matrix_exponents(x.a, f->a.places, least_a, x.ea);
     matrix_exponents(x.b, f->b.places, least_b, x.eb);
     for (int i = 0; i < f->b.places; i++) x.pairs[i] = (uint16_t)x.eb[i] * 0x10001u;
+    if (column) spread_floats(f, column, &x);
+    bool by_number = column && any_special(x.eb, f->b.places);
     bool is_narrow = least_a + least_b > -60;
     for (int tile = 0; tile < f->tiles; tile++) {
         int a = tile * s->k * MATRIX_STRIP, b = f->is_quad ? tile * s->k * s->n : 0;
         int c = tile * s->n * MATRIX_STRIP;
-        matrix_sum(m, &(MatrixTask){.n = s->n,
-                                    .k = s->k,
-                                    .rule = f->rule,
-                                    .halves = f->d.type == MATRIX_F16,
-                                    .is_narrow = is_narrow,
-                                    .a = x.a + a,
-                                    .ea = x.ea + a,
-                                    .b = x.b + b,
-                                    .eb = x.pairs + b,
-                                    .c = x.c + c});
+        MatrixTask t = {.n = s->n,
+                        .k = s->k,
+                        .rule = f->rule,
+                        .halves = f->d.type == MATRIX_F16,
+                        .is_narrow = is_narrow,
+                        .a = x.a + a,
+                        .ea = x.ea + a,
+                        .b = x.b + b,
+                        .eb = x.pairs + b,
+                        .c = x.c + c};
+        if (by_number) matrix_sum_plain(&t);
+        else matrix_sum(m, &t);
     }
     if (f->rule.by_pairs) matrix_add_last(x.c, x.last, f->c.places, f->d.type == MATRIX_F16);
     give_floats(w, &f->d, x.c);
@@ -209,11 +236,20 @@ void matrix_sum_column(const MatrixForm *f, int k, const int32_t *a, const int32
     }
 }
 
-static void sum_integers(const Warp *w, const MatrixForm *f) {
+static void spread_integers(const MatrixForm *f, const uint8_t *column, int32_t *a) {
+    int32_t there[MOST_A / 2];
+    memcpy(there, a, (size_t)f->a.places * sizeof *a);
+    memset(a, 0, (size_t)(f->shape->k * MATRIX_STRIP) * sizeof *a);
+    for (int p = 0; p < f->a.places; p++)
+        a[column[p] * MATRIX_STRIP + p % MATRIX_STRIP] = there[p];
+}
+
+static void sum_integers(const Warp *w, const MatrixForm *f, const uint8_t *column) {
     int32_t a[MOST_A], b[MOST_B], c[MOST_C];
     uint32_t d[MOST_NUMBERS];
     int k = f->shape->k / (f->a.type == MATRIX_B1 ? 32 : 1), n = f->shape->n;
     take_integers(w, &f->a, a);
+    if (column) spread_integers(f, column, a);
     take_integers(w, &f->b, b);
     take_integers(w, &f->c, c);
     for (int strip = 0; strip < f->tiles; strip++)
@@ -288,12 +324,12 @@ static void follow_product(const Warp *w, const MatrixForm *f) {
     const Frame *frame = &w->s.frame[w->frame];
     Doubt a, b, c, d = {{0}, {0}};
     uint32_t row[4 * MATRIX_STRIP] = {0}, column[4 * 32] = {0};
-    int n = f->shape->n, k = f->b.places / n / (f->is_quad ? 4 : 1);
+    int n = f->shape->n, k = f->b.places / n / (f->is_quad ? 4 : 1), ka = f->is_sparse ? k / 2 : k;
     bool any = find_doubt(frame, &f->a, &a);
     any |= find_doubt(frame, &f->b, &b);
     any |= find_doubt(frame, &f->c, &c);
     for (int p = 0; any && p < f->a.places; p++) {
-        uint32_t *to = &row[p / (k * MATRIX_STRIP) * MATRIX_STRIP + p % MATRIX_STRIP];
+        uint32_t *to = &row[p / (ka * MATRIX_STRIP) * MATRIX_STRIP + p % MATRIX_STRIP];
         if (*to == ORIGIN_NONE) *to = origin_at_place(&f->a, &a, p);
     }
     for (int p = 0; any && p < f->b.places; p++)
@@ -330,10 +366,12 @@ bool matrix_run(Machine *m, Warp *w, const Ins *in, const MatrixForm *f) {
     if (!all_there(m, w, in, f)) return false;
     if (f->kind == MATRIX_GROUP) return matrix_group(m, w, in, f);
     if (f->kind != MATRIX_PRODUCT) return matrix_move(m, w, in, f);
+    uint8_t column[MOST_A / 2], *columns = f->is_sparse ? column : NULL;
+    if (columns && !matrix_columns(m, w, in, f, columns)) return false;
     if (m->follows) follow_product(w, f);
     if (f->a.type == MATRIX_F64) sum_doubles(w, f);
-    else if (f->d.type == MATRIX_S32) sum_integers(w, f);
-    else sum_floats(m, w, f);
+    else if (f->d.type == MATRIX_S32) sum_integers(w, f, columns);
+    else sum_floats(m, w, f, columns);
     m->cost.extra[PIPE_TENSOR] += f->work;
     return true;
 }

@@ -96,6 +96,9 @@ typedef struct MatrixForm {
     MatrixRule rule;
     bool saturates, is_and; /* .satfinite; .and.popc */
     uint8_t round;          /* NumRound: of f64 */
+    bool is_sparse, is_ordered; /* mma.sp; ::ordered_metadata: see matrix_columns */
+    uint8_t selector;
+    uint32_t metadata;      /* row */
     bool is_store, turned;  /* of moves: .trans; number (i, j) is at j * stride + i */
     uint8_t space, count;   /* PtxSpace; matrices of ldmatrix */
     bool wide;              /* the address's row has 64 bits */
@@ -114,12 +117,13 @@ bool matrix_type(const char *word, MatrixType *out);
 MatrixRule matrix_rule(int capability, MatrixType type);
 /* Where number i of k stands along k: numbers 0 and 1 of each four first, then 2 and 3. ptxas makes
 ** two products of f16 of one of bytes for a GPU that has none: the low halves of all registers,
-** then the high ones. The first begins with zeros, and C is added to the second's result. */
-static inline int matrix_pair_place(int i, int k) {
-    return i % 4 / 2 * (k / 2) + i / 4 * 2 + i % 2;
+** then the high ones. The first begins with zeros, and C is added to the second's result. Where A
+** is sparse the two numbers are those of a chunk of four columns: `some` is 4, else 2. */
+static inline int matrix_pair_place(int i, int k, int some) {
+    return i / some % 2 * (k / 2) + i / (2 * some) * some + i % some;
 }
 /* Orders a map of [outer][k][inner] places so. */
-void matrix_order_pairs(uint16_t *map, int outer, int k, int inner);
+void matrix_order_pairs(uint16_t *map, int outer, int k, int inner, int some);
 /* Registers that a lane has of so many numbers; the tables of places. */
 int matrix_registers(int numbers, MatrixType type);
 uint16_t *matrix_map_a(int m, int k, MatrixType type);
@@ -133,6 +137,10 @@ void matrix_form_free(MatrixForm *f);
 
 /* --- exec/matrix.c: runs one with all lanes of the warp; false after a fault --- */
 bool matrix_run(Machine *m, Warp *w, const Ins *in, const MatrixForm *f);
+/* exec/matrix_sparse.c: the column of each number of a sparse A, column[place]; false after a fault */
+bool matrix_columns(Machine *m, Warp *w, const Ins *in, const MatrixForm *f, uint8_t *column);
+/* Quads hold the metadata in 1, 2 or 4 of their lanes: four bits for each chunk of a row. */
+int matrix_metadata_lanes(const MatrixForm *f);
 /* exec/matrix_move.c */
 bool matrix_move(Machine *m, Warp *w, const Ins *in, const MatrixForm *f);
 /* Element e of all lanes at number[e * 32 + lane], as the bits that it has; returns how many. */

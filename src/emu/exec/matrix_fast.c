@@ -353,7 +353,7 @@ static inline const U32 *row_of(const Warp *w, uint32_t row) {
 
 /* Where number i along k of a factor stands. */
 static inline int place_of(const MatrixForm *f, int i) {
-    return f->rule.by_pairs ? matrix_pair_place(i, f->shape->k) : i;
+    return f->rule.by_pairs ? matrix_pair_place(i, f->shape->k, 2) : i;
 }
 
 static void strip_a(const Warp *w, const MatrixForm *f, Strip *s) {
@@ -407,7 +407,7 @@ static void strip_b(const Warp *w, const MatrixForm *f, int down, Strip *s) {
         const int k = f->shape->k;
         memcpy(plain, number, sizeof plain);
         for (int i = 0; i < words * (int)in; i++)
-            number[i / k * k + matrix_pair_place(i % k, k)] = plain[i];
+            number[i / k * k + matrix_pair_place(i % k, k, 2)] = plain[i];
     }
     for (int i = 0; i < words * (int)in; i += STRIP) {
         numbers_at((MatrixType)p->type, number + i, 0, s->b + i);

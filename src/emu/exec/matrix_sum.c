@@ -32,6 +32,7 @@ float matrix_sum_one(const MatrixTask *t, int i, int j, float c, int from, int t
     double whole = (double)c;
     for (int k = from; k < to; k++) {
         int at = k * MATRIX_STRIP + i, e = t->ea[at] + (int16_t)t->eb[j * t->k + k];
+        if (t->ea[at] == MATRIX_NONE) continue;
         whole += (double)t->a[at] * (double)t->b[j * t->k + k];
         top = e > top ? e : top;
     }
@@ -39,7 +40,8 @@ float matrix_sum_one(const MatrixTask *t, int i, int j, float c, int from, int t
     int unit = top - t->rule.fraction;
     int64_t sum = units((double)c, unit);
     for (int k = from; k < to; k++)
-        sum += units((double)t->a[k * MATRIX_STRIP + i] * (double)t->b[j * t->k + k], unit);
+        if (t->ea[k * MATRIX_STRIP + i] != MATRIX_NONE)
+            sum += units((double)t->a[k * MATRIX_STRIP + i] * (double)t->b[j * t->k + k], unit);
     return finish(sum, unit, t);
 }
 

@@ -32,7 +32,8 @@ typedef struct MatrixTask { /* one strip */
     bool adds;
 } MatrixTask;
 
-enum { MATRIX_ZERO = -126, MATRIX_SPECIAL = 0x3000 }; /* exponents; SPECIAL: an infinity or a NaN */
+/* Exponents; SPECIAL: an infinity or a NaN; NONE: a number of A that is not there (mma.sp). */
+enum { MATRIX_ZERO = -126, MATRIX_SPECIAL = 0x3000, MATRIX_NONE = -0x4000 };
 
 /* The same of a number in f32 with a format's least exponent. */
 static inline int16_t matrix_exponent(uint32_t bits, int least) {
