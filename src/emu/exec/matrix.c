@@ -63,10 +63,6 @@ uint32_t matrix_bits_of(MatrixType t, float x) {
     return t == MATRIX_F16 ? matrix_half_bits(x) : matrix_word(x);
 }
 
-int matrix_least(MatrixType t) {
-    return t == MATRIX_F16 || t == MATRIX_E5M2 ? -14 : t == MATRIX_E4M3 ? -6 : -126;
-}
-
 void matrix_floats(MatrixType t, const uint32_t *bits, int n, float *x) {
     if (t == MATRIX_F16)
         for (int i = 0; i < n; i++) x[i] = matrix_half(bits[i]);
@@ -76,14 +72,8 @@ void matrix_floats(MatrixType t, const uint32_t *bits, int n, float *x) {
         for (int i = 0; i < n; i++) x[i] = float_of_bits(t, bits[i]);
 }
 
-void matrix_exponents(const float *x, int n, int least, int16_t *e) {
-    for (int i = 0; i < n; i++) {
-        uint32_t bits = num_f32_bits(x[i]);
-        int field = (int)(bits >> 23 & 255), plain = field - 127;
-        int low = plain < least ? least : plain;
-        int or_zero = (bits & 0x7fffffff) == 0 ? MATRIX_ZERO : low;
-        e[i] = (int16_t)(field == 255 ? MATRIX_SPECIAL : or_zero);
-    }
+void matrix_exponents(const float *x, int n, int least, uint32_t *e) {
+    for (int i = 0; i < n; i++) e[i] = matrix_exponent_word(num_f32_bits(x[i]), least);
 }
 
 static MatrixSumFn loop_of(const Machine *m) {
@@ -115,8 +105,7 @@ void matrix_add_last(float *sum, const float *c, int n, bool halves) {
 typedef struct FloatWork {
     float a[MOST_A], b[MOST_B], c[MOST_C];
     float last[MOST_C]; /* what is added last */
-    int16_t ea[MOST_A], eb[MOST_B];
-    uint32_t pairs[MOST_B];
+    uint32_t ea[MOST_A], eb[MOST_B];
 } FloatWork;
 
 /* The numbers of a part, as floats, by places. */
@@ -140,10 +129,10 @@ static void give_floats(const Warp *w, const MatrixPart *p, const float *from) {
 static void spread_floats(const MatrixForm *f, const uint8_t *column, FloatWork *x) {
     int k = f->shape->k;
     float a[MOST_A / 2];
-    int16_t ea[MOST_A / 2];
+    uint32_t ea[MOST_A / 2];
     memcpy(a, x->a, (size_t)f->a.places * sizeof *a);
     memcpy(ea, x->ea, (size_t)f->a.places * sizeof *ea);
-    for (int at = 0; at < k * MATRIX_STRIP; at++) x->a[at] = 0, x->ea[at] = MATRIX_NONE;
+    for (int at = 0; at < k * MATRIX_STRIP; at++) x->a[at] = 0, x->ea[at] = (uint32_t)MATRIX_NONE;
     for (int p = 0; p < f->a.places; p++) {
         int l = f->rule.by_pairs ? matrix_pair_place(column[p], k, 4) : column[p];
         x->a[l * MATRIX_STRIP + p % MATRIX_STRIP] = a[p];
@@ -152,9 +141,9 @@ static void spread_floats(const MatrixForm *f, const uint8_t *column, FloatWork 
 }
 
 /* The fast loop multiplies what is none by 0, which an infinity would make a NaN. */
-static bool any_special(const int16_t *e, int n) {
+static bool any_odd(const uint32_t *e, int n, bool is_narrow) {
     for (int i = 0; i < n; i++)
-        if (e[i] == MATRIX_SPECIAL) return true;
+        if (e[i] == (is_narrow ? MATRIX_ODD_NARROW : MATRIX_ODD)) return true;
     return false;
 }
 
@@ -174,10 +163,9 @@ static void sum_floats(const Machine *m, const Warp *w, const MatrixForm *f,
     if (f->rule.by_pairs) memset(x.c, 0, sizeof x.c);
     matrix_exponents(x.a, f->a.places, least_a, x.ea);
     matrix_exponents(x.b, f->b.places, least_b, x.eb);
-    for (int i = 0; i < f->b.places; i++) x.pairs[i] = (uint16_t)x.eb[i] * 0x10001u;
+    bool is_narrow = least_a > -60;
     if (column) spread_floats(f, column, &x);
-    bool by_number = column && any_special(x.eb, f->b.places);
-    bool is_narrow = least_a + least_b > -60;
+    bool by_number = column && any_odd(x.eb, f->b.places, is_narrow);
     for (int tile = 0; tile < f->tiles; tile++) {
         int a = tile * s->k * MATRIX_STRIP, b = f->is_quad ? tile * s->k * s->n : 0;
         int c = tile * s->n * MATRIX_STRIP;
@@ -189,7 +177,9 @@ static void sum_floats(const Machine *m, const Warp *w, const MatrixForm *f,
                         .a = x.a + a,
                         .ea = x.ea + a,
                         .b = x.b + b,
-                        .eb = x.pairs + b,
+                        .eb = x.eb + b,
+                        .per = 1,
+                        .least = {least_a, least_b},
                         .c = x.c + c};
         if (by_number) matrix_sum_plain(&t);
         else matrix_sum(m, &t);

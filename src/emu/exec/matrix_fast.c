@@ -1,9 +1,10 @@
 /* matrix_fast.c - see matrix_sum.h: 16 results of a column at a time. matrix_avx2.c and
 ** matrix_avx512.c compile this file again.
 **
-** A product is exact in f32, or so small that its cut value is zero. Scaled by a power of two it is
-** a whole number of units below 2^27, so that eight of them fit into 32 bits. Results whose
-** exponents leave that room are made by matrix_sum_one.
+** Exponents stay packed as the numbers are, so that one addition of words adds those of two or four
+** products. A product is exact in f32, or so small that its cut value is zero. Scaled by a power of
+** two it is a whole number of units below 2^27, so that eight of them fit into 32 bits. Results
+** whose exponents leave that room are made by matrix_sum_one.
 */
 #include "emu/exec/vector.h"
 
@@ -18,70 +19,72 @@
 #pragma GCC diagnostic ignored "-Wpsabi" /* vectors are passed within this file alone */
 
 #if defined(EMU_AVX512)
-enum { WIDE = 16 }; /* results of a vector */
+enum { WIDE = 16, SIDE = 8 }; /* results of a vector; columns side by side */
 #elif defined(EMU_AVX2)
-enum { WIDE = 8 };
+enum { WIDE = 8, SIDE = 4 };
 #else
-enum { WIDE = 4 };
+enum { WIDE = 4, SIDE = 4 };
 #endif
-enum { SIDE = 4, STRIP = MATRIX_STRIP, CHUNK = 8, LEAST_TOP = -101, MOST_TOP = 119 };
+enum { STRIP = MATRIX_STRIP, CHUNK = 8, LEAST_TOP = -101, MOST_TOP = 119 };
+
+#define INLINE static inline __attribute__((always_inline))
 
 typedef float Floats __attribute__((vector_size(WIDE * 4), may_alias));
 typedef uint32_t Words __attribute__((vector_size(WIDE * 4), may_alias));
 typedef int32_t Ints __attribute__((vector_size(WIDE * 4), may_alias));
-typedef int16_t Shorts __attribute__((vector_size(WIDE * 2), may_alias));
+typedef uint16_t Shorts __attribute__((vector_size(WIDE * 4), may_alias));
+typedef uint8_t Bytes __attribute__((vector_size(WIDE * 4), may_alias));
 typedef double Doubles __attribute__((vector_size(WIDE * 4), may_alias)); /* half as many */
 typedef int64_t Longs __attribute__((vector_size(WIDE * 4), may_alias));
 typedef float Half __attribute__((vector_size(WIDE * 2), may_alias));
 typedef int32_t HalfInts __attribute__((vector_size(WIDE * 2), may_alias));
 
-static inline Shorts larger(Shorts a, Shorts b) {
-#if defined(EMU_AVX512)
-    return (Shorts)_mm256_max_epi16((__m256i)a, (__m256i)b);
-#elif defined(EMU_AVX2)
-    return (Shorts)_mm_max_epi16((__m128i)a, (__m128i)b);
-#else
-    Shorts more = a > b;
-    return (a & more) | (b & ~more);
-#endif
-}
-
-static inline Shorts shorts_at(const int16_t *p) {
-    Shorts v;
+INLINE Words words_at(const uint32_t *p) {
+    Words v;
     memcpy(&v, p, sizeof v);
     return v;
 }
 
-/* An exponent, twice in a word, for all rows. */
-static inline Shorts for_all(uint32_t pair) {
-    uint32_t v[sizeof(Shorts) / 4];
-    Shorts all;
-    for (size_t i = 0; i < sizeof(Shorts) / 4; i++) v[i] = pair;
-    memcpy(&all, v, sizeof all);
-    return all;
-}
-
-static inline Floats floats_at(const float *p) {
+INLINE Floats floats_at(const float *p) {
     Floats v;
     memcpy(&v, p, sizeof v);
     return v;
 }
 
-/* As matrix_exponent. */
-static inline Ints exponent_of(Floats x, int least) {
-    const Ints bits = (Ints)x, plain = (bits >> 23 & 255) - 127;
-    const Ints low = plain < least, zero = (bits & 0x7fffffff) == 0, special = plain == 128;
-    Ints e = (plain & ~low) | (low & least);
-    e = (e & ~zero) | (zero & MATRIX_ZERO);
-    return (e & ~special) | (special & MATRIX_SPECIAL);
+/* The larger of each two numbers, of which a word has `per`; words have signs. */
+#if defined(EMU_AVX512)
+#define MAXIMUM(vector, type, a, b) ((Words)_mm512_max_##type((__m512i)(a), (__m512i)(b)))
+#elif defined(EMU_AVX2)
+#define MAXIMUM(vector, type, a, b) ((Words)_mm256_max_##type((__m256i)(a), (__m256i)(b)))
+#else
+#define MAXIMUM(vector, type, a, b)                                                                \
+    (((a) & (Words)((vector)(a) > (vector)(b))) | ((b) & ~(Words)((vector)(a) > (vector)(b))))
+#endif
+
+INLINE Words larger(Words a, Words b, int per) {
+    if (per == 4) return MAXIMUM(Bytes, epu8, a, b);
+    if (per == 2) return MAXIMUM(Shorts, epu16, a, b);
+    return MAXIMUM(Ints, epi32, a, b);
 }
 
-/* WIDE results of each of SIDE columns, from row i on. */
+INLINE Ints larger_int(Ints a, Ints b) {
+    return (Ints)MAXIMUM(Ints, epi32, (Words)a, (Words)b);
+}
+
+INLINE bool any_negative(Ints v) {
+    uint64_t word[sizeof v / 8], any = 0;
+    memcpy(word, &v, sizeof v);
+    for (size_t k = 0; k < sizeof v / 8; k++) any |= word[k];
+    return (any & 0x8000000080000000u) != 0;
+}
+
+/* WIDE results of each of SIDE columns, from row i and column j on; of the words along k those from
+** `from` to `to`, and of each the numbers from `first` to `last`. */
 typedef struct Patch {
     const MatrixTask *t;
-    int i, j, from, to;
+    int per, i, j, from, to, first, last;
     Floats c[SIDE];
-    Shorts top[SIDE];   /* the largest exponents */
+    Ints top[SIDE];     /* the largest exponents */
     Floats scale[SIDE]; /* 2^(fraction - top) */
     Ints sum[SIDE];     /* of units */
     Ints over;          /* where a sum does not fit: the sign bit */
@@ -89,42 +92,65 @@ typedef struct Patch {
 
 #define EACH_SIDE for (int q = 0; q < SIDE; q++)
 
-static inline void find_tops(Patch *s) {
-    const int16_t *ea = s->t->ea + s->i;
-    const uint32_t *eb = s->t->eb + s->j * s->t->k;
-    Shorts top[SIDE];
-    const int least = matrix_least(s->t->halves ? MATRIX_F16 : MATRIX_F32);
-    EACH_SIDE top[q] = __builtin_convertvector(exponent_of(s->c[q], least), Shorts);
-    for (int k = s->from; k < s->to; k++) {
-        Shorts e = shorts_at(ea + k * STRIP);
-        EACH_SIDE top[q] = larger(top[q], e + for_all(eb[q * s->t->k + k]));
-    }
-    EACH_SIDE s->top[q] = top[q];
+/* The exponent of C, with the least one of its format. */
+INLINE Ints exponent_of(Floats c, bool halves) {
+    const Ints plain = ((Ints)c >> 23 & 255) - 127;
+    const Ints zero = plain == -127;
+    const Ints low = larger_int(plain, (Ints){0} + (halves ? -14 : -126));
+    if (!halves) return low;
+    return (low & ~zero) | (zero & MATRIX_ZERO);
 }
 
-static inline Ints units_of(Floats x) {
+/* False: an infinity or a NaN is among the factors. */
+INLINE bool find_tops(Patch *s) {
+    const MatrixTask *t = s->t;
+    const int per = s->per, stride = t->k / per, bias = t->is_narrow ? 2 * MATRIX_BIAS : 2 * 127;
+    const uint32_t *ea = t->ea + s->i, *eb = t->eb + s->j * stride;
+    Words top[SIDE], most = {0};
+    EACH_SIDE top[q] = (Words){0} + (per == 1 ? (uint32_t)MATRIX_NONE : 0);
+    for (int w = s->from; w < s->to; w++) {
+        const Words e = words_at(ea + w * STRIP);
+        EACH_SIDE top[q] = larger(top[q], e + eb[q * stride + w], per);
+    }
+    EACH_SIDE {
+        if (per == 4 && s->last - s->first == 2) top[q] = top[q] >> 8 * s->first & 0xffff;
+        if (per == 4) top[q] = larger(top[q] & 0x00ff00ff, top[q] >> 8 & 0x00ff00ff, 2);
+        if (per >= 2) top[q] = larger(top[q] & 0xffff, top[q] >> 16, 2);
+        most = (Words)larger_int((Ints)most, (Ints)top[q]);
+        Ints product = (Ints)top[q] - bias;
+        if (t->is_narrow) product |= (Ints)(top[q] < 2 * (MATRIX_BIAS - 14)) & INT32_MIN / 2;
+        s->top[q] = larger_int(exponent_of(s->c[q], t->halves), product);
+    }
+    const int special = t->is_narrow ? MATRIX_ODD_NARROW : MATRIX_ODD;
+    return !any_negative(special - 1 - (Ints)most);
+}
+
+INLINE Ints units_of(Floats x) {
     return __builtin_convertvector(x, Ints);
 }
 
-/* Products from `from` to `end` of a chunk, added to units[]. */
-static inline void add_chunk(const Patch *s, const Floats *scale, int from, int end, Ints *units) {
+/* Products of words `from` to `end`, CHUNK or fewer. */
+INLINE void add_chunk(const Patch *s, const Floats *scale, int from, int end, Ints *units) {
     const float *a = s->t->a + s->i, *b = s->t->b + s->j * s->t->k;
     const int stride = s->t->k;
-    for (int k = from; k < end; k++) {
-        Floats x = floats_at(a + k * STRIP);
-        EACH_SIDE units[q] += units_of(x * b[q * stride + k] * scale[q]);
-    }
+    for (int w = from; w < end; w++)
+        for (int n = s->first; n < s->last; n++) {
+            const int k = w * s->per + n;
+            const Floats x = floats_at(a + k * STRIP);
+            EACH_SIDE units[q] += units_of(x * b[q * stride + k] * scale[q]);
+        }
 }
 
-static inline void add_products(Patch *s) {
+INLINE void add_products(Patch *s) {
+    const int step = CHUNK / (s->last - s->first);
     Floats scale[SIDE];
     Ints sum[SIDE], over = {0};
     EACH_SIDE scale[q] = s->scale[q];
     EACH_SIDE sum[q] = units_of(s->c[q] * scale[q]);
-    for (int k = s->from; k < s->to; k += CHUNK) {
+    for (int w = s->from; w < s->to; w += step) {
         Ints units[SIDE];
         EACH_SIDE units[q] = (Ints){0};
-        add_chunk(s, scale, k, k + CHUNK < s->to ? k + CHUNK : s->to, units);
+        add_chunk(s, scale, w, w + step < s->to ? w + step : s->to, units);
         EACH_SIDE {
             Ints both = (Ints)((Words)sum[q] + (Words)units[q]);
             over |= (both ^ sum[q]) & (both ^ units[q]);
@@ -136,7 +162,7 @@ static inline void add_products(Patch *s) {
 }
 
 /* A sum of units, cut to 24 bits. */
-static inline Floats cut_sum(const Ints *sum) {
+INLINE Floats cut_sum(const Ints *sum) {
 #if defined(EMU_AVX512)
     return (Floats)_mm512_cvt_roundepi32_ps((__m512i)*sum, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
 #else
@@ -155,15 +181,15 @@ static inline Floats cut_sum(const Ints *sum) {
 }
 
 /* The results, cut to `kept` bits behind the point: units are normal numbers, and so are these. */
-static inline void cut(const Patch *s, int q, float *out) {
-    Ints e = s->t->rule.fraction - __builtin_convertvector(s->top[q], Ints);
+INLINE void cut(const Patch *s, int q, float *out) {
+    Ints e = s->t->rule.fraction - s->top[q];
     Floats unit = (Floats)((127 - e) << 23), x = cut_sum(&s->sum[q]);
     x = (Floats)((Ints)x & -(1 << (23 - s->t->rule.kept))) * unit;
     memcpy(out, &x, sizeof x);
 }
 
 /* The nearest f16 of numbers in f32, as f32. */
-static inline Floats nearest_halves(Floats x) {
+INLINE Floats nearest_halves(Floats x) {
 #if defined(EMU_AVX512)
     __m256i h = _mm512_cvtps_ph((__m512)x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
     return (Floats)_mm512_cvtph_ps(h);
@@ -178,77 +204,82 @@ static inline Floats nearest_halves(Floats x) {
 
 /* The results in f16: cut to 24 bits, with the last bit set where something was lost, so that the
 ** second rounding is as if there had been no first. */
-static inline void round_halves(const Patch *s, int q, float *out) {
-    Ints e = s->t->rule.fraction - __builtin_convertvector(s->top[q], Ints);
+INLINE void round_halves(const Patch *s, int q, float *out) {
+    Ints e = s->t->rule.fraction - s->top[q];
     Floats unit = (Floats)((127 - e) << 23), x = cut_sum(&s->sum[q]);
     Ints lost = s->sum[q] != __builtin_convertvector(x, Ints);
     x = nearest_halves((Floats)((Ints)x | (lost & 1)) * unit) + 0.0f; /* no zero has a sign */
     memcpy(out, &x, sizeof x);
 }
 
-static inline bool any_set(const Shorts *v) {
-    uint64_t word[sizeof *v / 8], any = 0;
-    memcpy(word, v, sizeof *v);
-    for (size_t k = 0; k < sizeof *v / 8; k++) any |= word[k];
-    return any != 0;
-}
-
-static inline bool any_negative(const Ints *v) {
-    uint64_t word[sizeof *v / 8], any = 0;
-    memcpy(word, v, sizeof *v);
-    for (size_t k = 0; k < sizeof *v / 8; k++) any |= word[k];
-    return (any & 0x8000000080000000u) != 0;
-}
-
 /* Are the exponents such that scaled products fit? Where they are small because all is zero, the
 ** result is zero. */
-static inline bool fits(const MatrixTask *t, Shorts *top, const Floats *c) {
-    Shorts low = *top < LEAST_TOP, out = low | (*top > MOST_TOP);
-    if (__builtin_expect(!any_set(&out), 1)) return true;
-    out &= ~low | __builtin_convertvector(*c != 0, Shorts);
-    if (any_set(&out) || !t->is_narrow) return false;
+static bool fits(const Patch *s, Ints *top, Floats c, int q) {
+    const MatrixTask *t = s->t;
+    const Ints low = *top < LEAST_TOP;
+    Ints any = c != 0;
+    for (int w = s->from; w < s->to; w++)
+        for (int k = w * s->per + s->first; k < w * s->per + s->last; k++)
+            if (t->b[(s->j + q) * t->k + k] != 0) any |= floats_at(t->a + k * STRIP + s->i) != 0;
+    if (any_negative(*top > MOST_TOP) || any_negative(low & any)) return false;
     *top = (*top & ~low) | (low & LEAST_TOP);
     return true;
 }
 
 static void slowly(const Patch *s, float *out) {
+    const int half = (s->last - s->first) * 2 == s->per; /* of a word's numbers */
     EACH_SIDE
     for (int i = 0; i < WIDE; i++)
         out[q * STRIP + i] =
-            matrix_sum_one(s->t, s->i + i, s->j + q, out[q * STRIP + i], s->from, s->to);
+            matrix_sum_one(s->t, s->i + i, s->j + q, out[q * STRIP + i], s->from * s->per + s->first,
+                           s->to * s->per, half ? s->per : 0);
 }
 
-static inline void block(const MatrixTask *t, int i, int j, int from, int to) {
-    float *out = t->c + j * STRIP + i;
-    Patch s; /* its fields one by one: to clear it all takes longer than the sum */
-    s.t = t, s.i = i, s.j = j, s.from = from, s.to = to;
-    EACH_SIDE s.c[q] = floats_at(out + q * STRIP);
-    find_tops(&s);
-    bool all_fit = true;
-    EACH_SIDE all_fit &= fits(t, &s.top[q], &s.c[q]);
-    if (!all_fit) {
-        slowly(&s, out);
+INLINE void block(Patch *s) {
+    const MatrixTask *t = s->t;
+    float *out = t->c + s->j * STRIP + s->i;
+    EACH_SIDE s->c[q] = floats_at(out + q * STRIP);
+    bool all_fit = find_tops(s);
+    Ints odd = {0};
+    EACH_SIDE odd |= (s->top[q] - LEAST_TOP) | (MOST_TOP - s->top[q]);
+    if (__builtin_expect(any_negative(odd), 0))
+        EACH_SIDE all_fit = all_fit && fits(s, &s->top[q], s->c[q], q);
+    if (__builtin_expect(!all_fit, 0)) {
+        slowly(s, out);
         return;
     }
-    EACH_SIDE s.scale[q] =
-        (Floats)((t->rule.fraction - __builtin_convertvector(s.top[q], Ints) + 127) << 23);
-    add_products(&s);
-    if (__builtin_expect(any_negative(&s.over), 0)) {
-        slowly(&s, out);
+    EACH_SIDE s->scale[q] = (Floats)((t->rule.fraction - s->top[q] + 127) << 23);
+    add_products(s);
+    if (__builtin_expect(any_negative(s->over), 0)) {
+        slowly(s, out);
         return;
     }
     EACH_SIDE {
-        if (t->halves) round_halves(&s, q, out + q * STRIP);
-        else cut(&s, q, out + q * STRIP);
+        if (t->halves) round_halves(s, q, out + q * STRIP);
+        else cut(s, q, out + q * STRIP);
     }
 }
 
+/* Where a word has two products' numbers (by_pairs), first those of its low half. */
+INLINE void sum_per(const MatrixTask *t, const int per, const bool by_pairs) {
+    const int words = t->k / per, some = by_pairs ? words : t->rule.at_once / per;
+    for (int half = 0; half < 1 + by_pairs; half++)
+        for (int from = 0; from < words; from += some)
+            for (int j = 0; j < t->n; j += SIDE)
+                for (int i = 0; i < STRIP; i += WIDE) {
+                    Patch s; /* its fields one by one: to clear it all takes longer than the sum */
+                    s.t = t, s.per = per, s.i = i, s.j = j, s.from = from;
+                    s.to = from + some < words ? from + some : words;
+                    s.first = half * 2, s.last = by_pairs ? s.first + 2 : per;
+                    block(&s);
+                }
+}
+
 static void sum_task(const MatrixTask *t) {
-    for (int from = 0; from < t->k; from += t->rule.at_once) {
-        int to = from + t->rule.at_once < t->k ? from + t->rule.at_once : t->k;
-        for (int j = 0; j < t->n; j += SIDE)
-            for (int i = 0; i < STRIP; i += WIDE) block(t, i, j, from, to);
-    }
+    if (t->per == 2) sum_per(t, 2, false);
+    else if (t->per == 1) sum_per(t, 1, false);
+    else if (t->rule.by_pairs) sum_per(t, 4, true);
+    else sum_per(t, 4, false);
 }
 
 /* --- fragments of 16 rows: from registers to strips and back ---
@@ -294,12 +325,6 @@ static inline void from_columns(const Column *from, U32 *x, U32 *y) {
 }
 #endif
 
-static inline Words words_at(const uint32_t *p) {
-    Words v;
-    memcpy(&v, p, sizeof v);
-    return v;
-}
-
 /* The halves in the low parts of words, as f32. */
 static inline Floats halves_of(Words h) {
 #if defined(EMU_AVX512)
@@ -334,89 +359,95 @@ static inline Floats number_of(MatrixType t, Words w, unsigned shift) {
     }
 }
 
-static inline void numbers_at(MatrixType t, const uint32_t *word, unsigned shift, float *x) {
+INLINE void numbers_at(MatrixType t, const uint32_t *word, unsigned shift, uint32_t sign, float *x) {
     for (int i = 0; i < STRIP; i += WIDE) {
-        Floats v = number_of(t, words_at(word + i), shift);
+        Words v = (Words)number_of(t, words_at(word + i), shift) ^ sign;
         memcpy(x + i, &v, sizeof v);
     }
 }
 
-typedef struct Strip {
-    float a[MATRIX_STRIP * 32], b[MATRIX_STRIP * 32], c[MATRIX_STRIP * MATRIX_STRIP];
-    int16_t ea[MATRIX_STRIP * 32];
-    uint32_t pairs[MATRIX_STRIP * 32];
-} Strip;
+/* As matrix_exponent_word, of each number of some words without its sign: the exponent has `bias`
+** more here than in its format; from `odd` on a number is an infinity or a NaN, which has `code`. */
+#define EXPONENTS(name, V, number)                                                                 \
+    INLINE V name(V size, int fraction, number bias, number odd, number code) {                    \
+        const V field = size >> fraction, none = (V)(size == 0), special = (V)(size >= odd);       \
+        const V e = field + ((V)(field == 0) & 1) + bias, most = (e & ~special) | (special & code); \
+        return (most & ~none) | (none & 1);                                                        \
+    }
+EXPONENTS(exponents_8, Bytes, uint8_t)
+EXPONENTS(exponents_16, Shorts, uint16_t)
+EXPONENTS(exponents_32, Words, uint32_t)
+
+INLINE Words exponents_of(MatrixType t, Words w) {
+    enum { NARROW = MATRIX_ODD_NARROW, MORE = MATRIX_BIAS - 15 };
+    const Shorts halves = (Shorts)(w & 0x7fff7fff);
+    const Bytes bytes = (Bytes)(w & 0x7f7f7f7f);
+    switch (t) {
+    case MATRIX_F16: return (Words)exponents_16(halves, 10, MORE, 0x7c00, NARROW);
+    case MATRIX_BF16: return (Words)exponents_16(halves, 7, 0, 0x7f80, MATRIX_ODD);
+    case MATRIX_E4M3: return (Words)exponents_8(bytes, 3, MORE + 8, 0x7f, NARROW);
+    case MATRIX_E5M2: return (Words)exponents_8(bytes, 2, MORE, 0x7c, NARROW);
+    default: return exponents_32(w & 0x7fffe000, 23, 0, 0x7f800000, MATRIX_ODD);
+    }
+}
 
 static inline const U32 *row_of(const Warp *w, uint32_t row) {
     return (const U32 *)(const void *)row_at(w, row);
 }
 
-/* Where number i along k of a factor stands. */
-static inline int place_of(const MatrixForm *f, int i) {
-    return f->rule.by_pairs ? matrix_pair_place(i, f->shape->k, 2) : i;
-}
+/* A product from words of A, [word along k][row], and of B's columns. */
+typedef struct Strip {
+    float a[MATRIX_STRIP * 32], b[GROUP_N * 32], c[GROUP_N * MATRIX_STRIP];
+    uint32_t ea[MATRIX_STRIP * GROUP_WORDS], eb[GROUP_N * GROUP_WORDS];
+} Strip;
 
-static void strip_a(const Warp *w, const MatrixForm *f, Strip *s) {
-    const MatrixPart *p = &f->a;
-    const unsigned bits = matrix_bits((MatrixType)p->type), in = 32 / bits;
-    const int least = matrix_least((MatrixType)p->type);
-    for (int r = 0, at = 0; r < p->count; r += 2) {
-        Column words[4];
-        to_columns(row_of(w, p->reg[r]), row_of(w, p->reg[r + 1]), words);
-        for (int c = 0; c < 4; c++)
-            for (unsigned k = 0; k < in; k++, at++) {
-                float *a = s->a + place_of(f, at) * STRIP;
-                int16_t *ea = s->ea + place_of(f, at) * STRIP;
-                numbers_at((MatrixType)p->type, words[c], k * bits, a);
-                for (int i = 0; i < STRIP; i += WIDE) {
-                    Shorts e =
-                        __builtin_convertvector(exponent_of(floats_at(a + i), least), Shorts);
-                    memcpy(ea + i, &e, sizeof e);
-                }
-            }
+INLINE void exponents_at(MatrixType t, const uint32_t *word, int n, uint32_t *to) {
+    for (int i = 0; i < n; i += WIDE) {
+        Words e = exponents_of(t, words_at(word + i));
+        memcpy(to + i, &e, sizeof e);
     }
 }
 
-/* Each number of some words in a word of its own. */
-static inline void split_words(const uint32_t *word, int n, unsigned bits, uint32_t *to) {
-    uint16_t half[MATRIX_STRIP * 32];
-    uint8_t byte[MATRIX_STRIP * 32];
-    if (bits == 16) {
-        memcpy(half, word, (size_t)n * 4);
-        for (int i = 0; i < 2 * n; i++) to[i] = half[i];
-    } else if (bits == 8) {
-        memcpy(byte, word, (size_t)n * 4);
-        for (int i = 0; i < 4 * n; i++) to[i] = byte[i];
-    } else {
-        memcpy(to, word, (size_t)n * 4);
-    }
+INLINE void take_a(const MatrixType t, const uint32_t *word, int words, uint32_t sign, Strip *s) {
+    const unsigned bits = matrix_bits(t), in = 32 / bits;
+    for (int w = 0; w < words; w++)
+        for (unsigned k = 0; k < in; k++)
+            numbers_at(t, word + w * STRIP, k * bits, sign, s->a + ((unsigned)w * in + k) * STRIP);
+    exponents_at(t, word, words * STRIP, s->ea);
 }
 
-/* A column of B is in four lanes, its words one after the other in `down` registers. */
-static void strip_b(const Warp *w, const MatrixForm *f, int down, Strip *s) {
-    const MatrixPart *p = &f->b;
-    const unsigned bits = matrix_bits((MatrixType)p->type), in = 32 / bits;
-    const int least = matrix_least((MatrixType)p->type), words = p->count * LANES;
-    uint32_t word[MATRIX_REGISTERS * LANES], number[MATRIX_STRIP * 32], plain[MATRIX_STRIP * 32];
-    for (int r = 0; r < p->count; r++)
-        for (int j = 0; j < 8; j++)
-            memcpy(word + ((r / down * 8 + j) * down + r % down) * 4, row_of(w, p->reg[r]) + 4 * j,
-                   16);
-    split_words(word, words, bits, number);
-    if (f->rule.by_pairs) {
-        const int k = f->shape->k;
-        memcpy(plain, number, sizeof plain);
-        for (int i = 0; i < words * (int)in; i++)
-            number[i / k * k + matrix_pair_place(i % k, k, 2)] = plain[i];
+INLINE void take_b(const MatrixType t, const uint32_t *word, int words, uint32_t sign, Strip *s) {
+    const int in = 32 / (int)matrix_bits(t);
+    uint32_t number[MATRIX_STRIP * 4];
+    for (int w = 0; w < words; w += STRIP) {
+        uint16_t half[2 * STRIP];
+        uint8_t byte[4 * STRIP];
+        memcpy(half, word + w, sizeof half);
+        memcpy(byte, word + w, sizeof byte);
+        for (int i = 0; i < STRIP * in; i++)
+            number[i] = in == 2 ? half[i % (2 * STRIP)] : in == 4 ? byte[i] : word[w + i];
+        for (int k = 0; k < in; k++)
+            numbers_at(t, number + k * STRIP, 0, sign, s->b + w * in + k * STRIP);
     }
-    for (int i = 0; i < words * (int)in; i += STRIP) {
-        numbers_at((MatrixType)p->type, number + i, 0, s->b + i);
-        for (int k = 0; k < STRIP; k += WIDE) {
-            Words e = (Words)exponent_of(floats_at(s->b + i + k), least) & 0xffff;
-            e |= e << 16;
-            memcpy(s->pairs + i + k, &e, sizeof e);
-        }
+    exponents_at(t, word, words, s->eb);
+}
+
+#define EACH_TYPE(f, ...)                                                                          \
+    switch (t) {                                                                                   \
+    case MATRIX_F16: f(MATRIX_F16, __VA_ARGS__); break;                                            \
+    case MATRIX_BF16: f(MATRIX_BF16, __VA_ARGS__); break;                                          \
+    case MATRIX_E4M3: f(MATRIX_E4M3, __VA_ARGS__); break;                                          \
+    case MATRIX_E5M2: f(MATRIX_E5M2, __VA_ARGS__); break;                                          \
+    default: f(MATRIX_TF32, __VA_ARGS__);                                                          \
     }
+
+static void take_factors(const MatrixForm *f, const uint32_t *a, const uint32_t *b, int words,
+                         Strip *s) {
+    const bool *negated = f->group ? f->group->negated : (const bool[2]){false, false};
+    MatrixType t = (MatrixType)f->a.type;
+    EACH_TYPE(take_a, a, words, (uint32_t)negated[0] << 31, s)
+    t = (MatrixType)f->b.type;
+    EACH_TYPE(take_b, b, words * f->shape->n, (uint32_t)negated[1] << 31, s)
 }
 
 /* Columns of C, eight at a time: of f32 a register for each column of a pair, of f16 for both. */
@@ -429,7 +460,7 @@ static void strip_c(const Warp *w, MatrixType t, const uint32_t *regs, int n, fl
             to_columns(row_of(w, reg[0]), row_of(w, reg[wide ? 2 : 1]), words);
             for (int pair = 0; pair < 4; pair++)
                 for (int k = 0; k < 2 - wide; k++)
-                    numbers_at(t, words[pair], 16 * (unsigned)k,
+                    numbers_at(t, words[pair], 16 * (unsigned)k, 0,
                                c + (j + pair * 2 + odd + k) * STRIP);
         }
 }
@@ -473,110 +504,50 @@ static void strip_d(const Warp *w, MatrixType t, const uint32_t *regs, int n, co
         }
 }
 
-/* --- a warp's part of a warpgroup's product --- */
-
-typedef struct GroupStrip {
-    float a[MATRIX_STRIP * 32], b[GROUP_N * 32], c[GROUP_N * MATRIX_STRIP];
-    int16_t ea[MATRIX_STRIP * 32];
-    uint32_t pairs[GROUP_N * 32];
-} GroupStrip;
-
-static inline void negate(float *x) {
-    for (int i = 0; i < STRIP; i++) x[i] = -x[i];
-}
-
-/* From words of 16 rows, [word along k][row]. */
-static void group_a(const MatrixForm *f, const uint32_t *word, GroupStrip *s) {
-    const MatrixType t = (MatrixType)f->a.type;
-    const unsigned bits = matrix_bits(t), in = 32 / bits;
-    float *a = s->a;
-    int16_t *ea = s->ea;
-    for (int kw = 0; kw < GROUP_WORDS; kw++)
-        for (unsigned k = 0; k < in; k++, a += STRIP, ea += STRIP) {
-            numbers_at(t, word + kw * STRIP, k * bits, a);
-            if (f->group->negated[0]) negate(a);
-            for (int i = 0; i < STRIP; i += WIDE) {
-                Shorts e =
-                    __builtin_convertvector(exponent_of(floats_at(a + i), matrix_least(t)), Shorts);
-                memcpy(ea + i, &e, sizeof e);
-            }
-        }
-}
-
-/* From the words of columns, two at a time. */
-static void group_b(const MatrixForm *f, const uint32_t *word, GroupStrip *s) {
-    const MatrixType t = (MatrixType)f->b.type;
-    const unsigned bits = matrix_bits(t);
-    const int some = 2 * GROUP_WORDS * 32 / (int)bits;
-    float *b = s->b;
-    uint32_t *pairs = s->pairs, number[MATRIX_STRIP * 32];
-    for (int j = 0; j < f->shape->n; j += 2) {
-        split_words(word + j * GROUP_WORDS, 2 * GROUP_WORDS, bits, number);
-        for (int i = 0; i < some; i += STRIP, b += STRIP, pairs += STRIP) {
-            numbers_at(t, number + i, 0, b);
-            if (f->group->negated[1]) negate(b);
-            for (int k = 0; k < STRIP; k += WIDE) {
-                Words e = (Words)exponent_of(floats_at(b + k), matrix_least(t)) & 0xffff;
-                e |= e << 16;
-                memcpy(pairs + k, &e, sizeof e);
-            }
-        }
-    }
-}
-
-static void group_product(const Warp *w, const MatrixForm *f, const MatrixTask *words) {
-    GroupStrip s;
-    const GroupForm *g = f->group;
-    const MatrixType sum = (MatrixType)g->sum_type;
-    group_a(f, words->word_a, &s);
-    group_b(f, words->word_b, &s);
-    if (words->adds) strip_c(w, sum, g->reg, f->shape->n, s.c);
-    else memset(s.c, 0, sizeof s.c);
-    const int least = matrix_least((MatrixType)f->a.type) + matrix_least((MatrixType)f->b.type);
-    sum_task(&(MatrixTask){.n = f->shape->n,
-                           .k = f->shape->k,
-                           .rule = f->rule,
-                           .halves = sum == MATRIX_F16,
-                           .is_narrow = least > -60,
-                           .a = s.a,
-                           .ea = s.ea,
-                           .b = s.b,
-                           .eb = s.pairs,
-                           .c = s.c});
-    strip_d(w, sum, g->reg, f->shape->n, s.c);
+/* Words of the factors from the fragments of a warp: of A two rows of registers at a time; a column
+** of B is in four lanes, its words one after the other. */
+static void words_of(const Warp *w, const MatrixForm *f, uint32_t *a, uint32_t *b) {
+    const int down = f->b.count * 8 / f->shape->n;
+    for (int r = 0; r < f->a.count; r += 2, a += 4 * STRIP)
+        to_columns(row_of(w, f->a.reg[r]), row_of(w, f->a.reg[r + 1]), (Column *)(void *)a);
+    for (int r = 0; r < f->b.count; r++)
+        for (int j = 0; j < 8; j++)
+            memcpy(b + ((r / down * 8 + j) * down + r % down) * 4, row_of(w, f->b.reg[r]) + 4 * j,
+                   16);
 }
 
 void MATRIX_VARIANT(const Warp *w, const MatrixForm *f, const MatrixTask *t) {
     Strip s;
-    float last[MATRIX_STRIP * MATRIX_STRIP];
+    uint32_t a[GROUP_WORDS * STRIP], b[MATRIX_REGISTERS * LANES];
+    float last[STRIP * STRIP];
     if (f == NULL) {
         sum_task(t);
         return;
     }
-    if (f->group) {
-        group_product(w, f, t);
-        return;
-    }
-    const MatrixShape *shape = f->shape;
-    const int words = shape->k * (int)matrix_bits((MatrixType)f->b.type) / 32;
-    strip_a(w, f, &s);
-    strip_b(w, f, words / 4, &s);
-    strip_c(w, (MatrixType)f->c.type, f->c.reg, shape->n, s.c);
+    const GroupForm *g = f->group;
+    const MatrixType sum = (MatrixType)(g ? g->sum_type : f->d.type);
+    const int n = f->shape->n, k = f->shape->k, per = 32 / (int)matrix_bits((MatrixType)f->a.type);
+    if (g == NULL) words_of(w, f, a, b);
+    take_factors(f, g ? t->word_a : a, g ? t->word_b : b, k / per, &s);
+    if (g && !t->adds) memset(s.c, 0, (size_t)(n * STRIP) * sizeof *s.c);
+    else strip_c(w, g ? sum : (MatrixType)f->c.type, g ? g->reg : f->c.reg, n, s.c);
     if (f->rule.by_pairs) {
         memcpy(last, s.c, sizeof last);
-        memset(s.c, 0, sizeof s.c);
+        memset(s.c, 0, sizeof last);
     }
-    const int least = matrix_least((MatrixType)f->a.type) + matrix_least((MatrixType)f->b.type);
-    sum_task(&(MatrixTask){.n = shape->n,
-                           .k = shape->k,
+    sum_task(&(MatrixTask){.n = n,
+                           .k = k,
+                           .per = per,
                            .rule = f->rule,
-                           .halves = f->d.type == MATRIX_F16,
-                           .is_narrow = least > -60,
+                           .halves = sum == MATRIX_F16,
+                           .is_narrow = matrix_least((MatrixType)f->a.type) > -60,
+                           .least = {matrix_least((MatrixType)f->a.type),
+                                     matrix_least((MatrixType)f->b.type)},
                            .a = s.a,
                            .ea = s.ea,
                            .b = s.b,
-                           .eb = s.pairs,
+                           .eb = s.eb,
                            .c = s.c});
-    if (f->rule.by_pairs) matrix_add_last(s.c, last, shape->n * STRIP, f->d.type == MATRIX_F16);
-    strip_d(w, (MatrixType)f->d.type, f->d.reg, shape->n, s.c);
+    if (f->rule.by_pairs) matrix_add_last(s.c, last, n * STRIP, sum == MATRIX_F16);
+    strip_d(w, sum, g ? g->reg : f->d.reg, n, s.c);
 }

@@ -291,8 +291,7 @@ typedef struct GroupWork {
     uint32_t origin_a[MATRIX_STRIP], origin_b[GROUP_N];
     uint32_t bits[GROUP_N * MATRIX_STRIP + 1];
     float fa[MATRIX_STRIP * K_BYTES], fb[GROUP_N * K_BYTES], fc[GROUP_N * MATRIX_STRIP];
-    int16_t ea[MATRIX_STRIP * K_BYTES], eb[GROUP_N * K_BYTES];
-    uint32_t pairs[GROUP_N * K_BYTES];
+    uint32_t ea[MATRIX_STRIP * K_BYTES], eb[GROUP_N * K_BYTES];
     int32_t ia[MATRIX_STRIP * K_BYTES], ib[GROUP_N * K_BYTES], ic[GROUP_N * MATRIX_STRIP];
 } GroupWork;
 
@@ -377,7 +376,6 @@ static void sum_floats(const Machine *m, const MatrixForm *f, GroupWork *x, cons
     if (g->negated[1]) negate(x->fb, n * k);
     matrix_exponents(x->fa, MATRIX_STRIP * k, least_a, x->ea);
     matrix_exponents(x->fb, n * k, least_b, x->eb);
-    for (int i = 0; i < n * k; i++) x->pairs[i] = (uint16_t)x->eb[i] * 0x10001u;
     for (int i = 0; i < places; i++) {
         uint32_t bits = x->bits[g->sum_map[i]];
         matrix_floats((MatrixType)g->sum_type, &bits, 1, &x->fc[i]);
@@ -387,11 +385,13 @@ static void sum_floats(const Machine *m, const MatrixForm *f, GroupWork *x, cons
                                 .k = k,
                                 .rule = f->rule,
                                 .halves = g->sum_type == MATRIX_F16,
-                                .is_narrow = least_a + least_b > -60,
+                                .is_narrow = least_a > -60,
+                                .per = 1,
+                                .least = {least_a, least_b},
                                 .a = x->fa,
                                 .ea = x->ea,
                                 .b = x->fb,
-                                .eb = x->pairs,
+                                .eb = x->eb,
                                 .c = x->fc});
     for (int i = 0; i < places; i++)
         x->bits[g->sum_map[i]] = matrix_bits_of((MatrixType)g->sum_type, x->fc[i]);

@@ -27,21 +27,25 @@ static float special(const MatrixTask *t, double sum) {
     return sum == sum ? (float)sum : num_f32_from_bits(0x7fffffff);
 }
 
-float matrix_sum_one(const MatrixTask *t, int i, int j, float c, int from, int to) {
-    int top = matrix_exponent(num_f32_bits(c), matrix_least(t->halves ? MATRIX_F16 : MATRIX_F32));
-    double whole = (double)c;
+static int exponent_at(float x, int least) {
+    return matrix_exponent(num_f32_bits(x), least);
+}
+
+float matrix_sum_one(const MatrixTask *t, int i, int j, float c, int from, int to, int some) {
+    int top = exponent_at(c, matrix_least(t->halves ? MATRIX_F16 : MATRIX_F32)), n = 0;
+    double whole = (double)c, product[64];
     for (int k = from; k < to; k++) {
-        int at = k * MATRIX_STRIP + i, e = t->ea[at] + (int16_t)t->eb[j * t->k + k];
-        if (t->ea[at] == MATRIX_NONE) continue;
-        whole += (double)t->a[at] * (double)t->b[j * t->k + k];
+        float a = t->a[k * MATRIX_STRIP + i], b = t->b[j * t->k + k];
+        if (some && (k - from) % some >= some / 2) continue;
+        if (t->per == 1 && t->ea[k * MATRIX_STRIP + i] == (uint32_t)MATRIX_NONE) continue;
+        int e = exponent_at(a, t->least[0]) + exponent_at(b, t->least[1]);
+        whole += product[n++] = (double)a * (double)b;
         top = e > top ? e : top;
     }
     if (top >= MATRIX_SPECIAL / 2) return special(t, whole);
     int unit = top - t->rule.fraction;
     int64_t sum = units((double)c, unit);
-    for (int k = from; k < to; k++)
-        if (t->ea[k * MATRIX_STRIP + i] != MATRIX_NONE)
-            sum += units((double)t->a[k * MATRIX_STRIP + i] * (double)t->b[j * t->k + k], unit);
+    for (int k = 0; k < n; k++) sum += units(product[k], unit);
     return finish(sum, unit, t);
 }
 
@@ -51,7 +55,7 @@ void matrix_sum_plain(const MatrixTask *t) {
         for (int j = 0; j < t->n; j++)
             for (int i = 0; i < MATRIX_STRIP; i++) {
                 float *c = &t->c[j * MATRIX_STRIP + i];
-                *c = matrix_sum_one(t, i, j, *c, from, to);
+                *c = matrix_sum_one(t, i, j, *c, from, to, 0);
             }
     }
 }

@@ -21,10 +21,12 @@ typedef struct MatrixTask { /* one strip */
     MatrixRule rule;
     bool halves;        /* results are f16 */
     bool is_narrow;     /* no product of A and B but zero is below 2^-60 */
+    int least[2];       /* exponents of A and B */
+    int per;            /* 1, 2 or 4 exponents are in a word */
     const float *a;     /* [k][MATRIX_STRIP] */
-    const int16_t *ea;  /* their exponents */
+    const uint32_t *ea; /* their exponents, see matrix_exponent_word: [k / per][MATRIX_STRIP] */
     const float *b;     /* [n][k] */
-    const uint32_t *eb; /* of 16 bits, twice in a word */
+    const uint32_t *eb; /* [n][k / per] */
     float *c;           /* [n][MATRIX_STRIP]: what is added to, then the results, as numbers */
     /* Of a warpgroup's product, instead: words of 16 rows of A, [word along k][row], and of columns
     ** of B; is it added to D? */
@@ -32,8 +34,8 @@ typedef struct MatrixTask { /* one strip */
     bool adds;
 } MatrixTask;
 
-/* Exponents; SPECIAL: an infinity or a NaN; NONE: a number of A that is not there (mma.sp). */
-enum { MATRIX_ZERO = -126, MATRIX_SPECIAL = 0x3000, MATRIX_NONE = -0x4000 };
+/* Exponents; SPECIAL: an infinity or a NaN. */
+enum { MATRIX_ZERO = -126, MATRIX_SPECIAL = 0x3000 };
 
 /* The same of a number in f32 with a format's least exponent. */
 static inline int16_t matrix_exponent(uint32_t bits, int least) {
@@ -43,8 +45,22 @@ static inline int16_t matrix_exponent(uint32_t bits, int least) {
     return (int16_t)(e < least ? least : e);
 }
 
-/* Result (i, j) of a task. */
-float matrix_sum_one(const MatrixTask *t, int i, int j, float c, int from, int to);
+/* The exponent that a task has of a number: with a bias, so that none is negative and the sum of two
+** never carries into the next of a word. ODD: an infinity or a NaN. NONE: a number of A that is not
+** there (mma.sp), where a word has one. That of formats with few exponents is 1 for zero, which is
+** less than those of other products, whatever it is added to. */
+enum { MATRIX_BIAS = 47, MATRIX_ODD_NARROW = 127, MATRIX_ODD = 1024, MATRIX_NONE = -0x10000 };
+
+static inline uint32_t matrix_exponent_word(uint32_t bits, int least) {
+    const bool is_narrow = least > -60;
+    int e = matrix_exponent(bits, least);
+    if (e == MATRIX_SPECIAL) return is_narrow ? MATRIX_ODD_NARROW : MATRIX_ODD;
+    if (e == MATRIX_ZERO) return 1;
+    return (uint32_t)(e + (is_narrow ? MATRIX_BIAS : 127));
+}
+
+/* Result (i, j) of a task, of numbers `from` to `to`; with some: of each `some` the first half. */
+float matrix_sum_one(const MatrixTask *t, int i, int j, float c, int from, int to, int some);
 
 /* Sums a task; or, where there is a form, which has 16 rows, all of its product, from the
 ** warp's registers to them. */
@@ -78,10 +94,12 @@ static inline uint32_t matrix_word(float x) {
 
 /* --- matrix.c: numbers of fragments --- */
 
-/* The least exponent of a type; numbers from bits, and their exponents; bits of a result. */
-int matrix_least(MatrixType t);
+/* The least exponent of a type; numbers from bits, and their exponents, one a word; bits of a result. */
+static inline int matrix_least(MatrixType t) {
+    return t == MATRIX_F16 || t == MATRIX_E5M2 ? -14 : t == MATRIX_E4M3 ? -6 : -126;
+}
 void matrix_floats(MatrixType t, const uint32_t *bits, int n, float *x);
-void matrix_exponents(const float *x, int n, int least, int16_t *e);
+void matrix_exponents(const float *x, int n, int least, uint32_t *e);
 uint32_t matrix_bits_of(MatrixType t, float x);
 void matrix_integers(MatrixType t, const uint32_t *bits, int n, int32_t *to);
 /* Adds C to n sums. The nearest f16 of the nearest f32 is the nearest f16 of a sum of two halves:
