@@ -72,10 +72,15 @@ INLINE Ints larger_int(Ints a, Ints b) {
 }
 
 INLINE bool any_negative(Ints v) {
-    uint64_t word[sizeof v / 8], any = 0;
-    memcpy(word, &v, sizeof v);
-    for (size_t k = 0; k < sizeof v / 8; k++) any |= word[k];
-    return (any & 0x8000000080000000u) != 0;
+#if defined(EMU_AVX512)
+    return _mm512_movepi32_mask((__m512i)v) != 0;
+#elif defined(EMU_AVX2)
+    return _mm256_movemask_ps((__m256)v) != 0;
+#else
+    uint64_t word[2];
+    memcpy(word, &v, sizeof word);
+    return ((word[0] | word[1]) & 0x8000000080000000u) != 0;
+#endif
 }
 
 /* WIDE results of each of SIDE columns, from row i and column j on; of the words along k those from
@@ -83,11 +88,6 @@ INLINE bool any_negative(Ints v) {
 typedef struct Patch {
     const MatrixTask *t;
     int per, i, j, from, to, first, last;
-    Floats c[SIDE];
-    Ints top[SIDE];     /* the largest exponents */
-    Floats scale[SIDE]; /* 2^(fraction - top) */
-    Ints sum[SIDE];     /* of units */
-    Ints over;          /* where a sum does not fit: the sign bit */
 } Patch;
 
 #define EACH_SIDE for (int q = 0; q < SIDE; q++)
@@ -101,8 +101,8 @@ INLINE Ints exponent_of(Floats c, bool halves) {
     return (low & ~zero) | (zero & MATRIX_ZERO);
 }
 
-/* False: an infinity or a NaN is among the factors. */
-INLINE bool find_tops(Patch *s) {
+/* The largest exponents. False: an infinity or a NaN is among the factors. */
+INLINE bool find_tops(const Patch *s, const Floats *c, Ints *tops) {
     const MatrixTask *t = s->t;
     const int per = s->per, stride = t->k / per, bias = t->is_narrow ? 2 * MATRIX_BIAS : 2 * 127;
     const uint32_t *ea = t->ea + s->i, *eb = t->eb + s->j * stride;
@@ -119,57 +119,48 @@ INLINE bool find_tops(Patch *s) {
         most = (Words)larger_int((Ints)most, (Ints)top[q]);
         Ints product = (Ints)top[q] - bias;
         if (t->is_narrow) product |= (Ints)(top[q] < 2 * (MATRIX_BIAS - 14)) & INT32_MIN / 2;
-        s->top[q] = larger_int(exponent_of(s->c[q], t->halves), product);
+        tops[q] = larger_int(exponent_of(c[q], t->halves), product);
     }
-    const int special = t->is_narrow ? MATRIX_ODD_NARROW : MATRIX_ODD;
-    return !any_negative(special - 1 - (Ints)most);
+    return !any_negative((t->is_narrow ? MATRIX_ODD_NARROW : MATRIX_ODD) - 1 - (Ints)most);
 }
 
 INLINE Ints units_of(Floats x) {
     return __builtin_convertvector(x, Ints);
 }
 
-/* Products of words `from` to `end`, CHUNK or fewer. */
-INLINE void add_chunk(const Patch *s, const Floats *scale, int from, int end, Ints *units) {
-    const float *a = s->t->a + s->i, *b = s->t->b + s->j * s->t->k;
-    const int stride = s->t->k;
-    for (int w = from; w < end; w++)
-        for (int n = s->first; n < s->last; n++) {
-            const int k = w * s->per + n;
-            const Floats x = floats_at(a + k * STRIP);
-            EACH_SIDE units[q] += units_of(x * b[q * stride + k] * scale[q]);
-        }
-}
-
-INLINE void add_products(Patch *s) {
-    const int step = CHUNK / (s->last - s->first);
-    Floats scale[SIDE];
-    Ints sum[SIDE], over = {0};
-    EACH_SIDE scale[q] = s->scale[q];
-    EACH_SIDE sum[q] = units_of(s->c[q] * scale[q]);
-    for (int w = s->from; w < s->to; w += step) {
+/* Adds products to sums of units, CHUNK at a time; true where a sum fits. */
+INLINE bool add_products(const Patch *s, const Floats *scale, Ints *sum) {
+    const MatrixTask *t = s->t;
+    const int step = CHUNK / (s->last - s->first), stride = t->k;
+    const float *a = t->a + s->i, *b = t->b + s->j * stride;
+    Ints over = {0};
+    for (int from = s->from; from < s->to; from += step) {
         Ints units[SIDE];
         EACH_SIDE units[q] = (Ints){0};
-        add_chunk(s, scale, w, w + step < s->to ? w + step : s->to, units);
+        for (int w = from; w < from + step && w < s->to; w++)
+            for (int n = s->first; n < s->last; n++) {
+                const int k = w * s->per + n;
+                const Floats x = floats_at(a + k * STRIP);
+                EACH_SIDE units[q] += units_of(x * b[q * stride + k] * scale[q]);
+            }
         EACH_SIDE {
             Ints both = (Ints)((Words)sum[q] + (Words)units[q]);
             over |= (both ^ sum[q]) & (both ^ units[q]);
             sum[q] = both;
         }
     }
-    EACH_SIDE s->sum[q] = sum[q];
-    s->over = over;
+    return !any_negative(over);
 }
 
 /* A sum of units, cut to 24 bits. */
-INLINE Floats cut_sum(const Ints *sum) {
+INLINE Floats cut_sum(Ints sum) {
 #if defined(EMU_AVX512)
-    return (Floats)_mm512_cvt_roundepi32_ps((__m512i)*sum, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
+    return (Floats)_mm512_cvt_roundepi32_ps((__m512i)sum, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
 #else
     HalfInts part[2];
     Half cut[2];
     Floats all;
-    memcpy(part, sum, sizeof part);
+    memcpy(part, &sum, sizeof part);
     for (int h = 0; h < 2; h++) {
         Doubles exact = __builtin_convertvector(part[h], Doubles);
         exact = (Doubles)((Longs)exact & ~INT64_C(0x1fffffff));
@@ -181,10 +172,9 @@ INLINE Floats cut_sum(const Ints *sum) {
 }
 
 /* The results, cut to `kept` bits behind the point: units are normal numbers, and so are these. */
-INLINE void cut(const Patch *s, int q, float *out) {
-    Ints e = s->t->rule.fraction - s->top[q];
-    Floats unit = (Floats)((127 - e) << 23), x = cut_sum(&s->sum[q]);
-    x = (Floats)((Ints)x & -(1 << (23 - s->t->rule.kept))) * unit;
+INLINE void cut(MatrixRule rule, Ints sum, Ints top, float *out) {
+    Floats unit = (Floats)((127 - rule.fraction + top) << 23), x = cut_sum(sum);
+    x = (Floats)((Ints)x & -(1 << (23 - rule.kept))) * unit;
     memcpy(out, &x, sizeof x);
 }
 
@@ -204,60 +194,58 @@ INLINE Floats nearest_halves(Floats x) {
 
 /* The results in f16: cut to 24 bits, with the last bit set where something was lost, so that the
 ** second rounding is as if there had been no first. */
-INLINE void round_halves(const Patch *s, int q, float *out) {
-    Ints e = s->t->rule.fraction - s->top[q];
-    Floats unit = (Floats)((127 - e) << 23), x = cut_sum(&s->sum[q]);
-    Ints lost = s->sum[q] != __builtin_convertvector(x, Ints);
+INLINE void round_halves(MatrixRule rule, Ints sum, Ints top, float *out) {
+    Floats unit = (Floats)((127 - rule.fraction + top) << 23), x = cut_sum(sum);
+    Ints lost = sum != __builtin_convertvector(x, Ints);
     x = nearest_halves((Floats)((Ints)x | (lost & 1)) * unit) + 0.0f; /* no zero has a sign */
     memcpy(out, &x, sizeof x);
 }
 
 /* Are the exponents such that scaled products fit? Where they are small because all is zero, the
-** result is zero. */
-static bool fits(const Patch *s, Ints *top, Floats c, int q) {
+** result is zero: all products of column j. */
+static bool fits(const Patch *s, int j, Ints *top, Floats c) {
     const MatrixTask *t = s->t;
     const Ints low = *top < LEAST_TOP;
     Ints any = c != 0;
     for (int w = s->from; w < s->to; w++)
         for (int k = w * s->per + s->first; k < w * s->per + s->last; k++)
-            if (t->b[(s->j + q) * t->k + k] != 0) any |= floats_at(t->a + k * STRIP + s->i) != 0;
+            if (t->b[j * t->k + k] != 0) any |= floats_at(t->a + k * STRIP + s->i) != 0;
     if (any_negative(*top > MOST_TOP) || any_negative(low & any)) return false;
     *top = (*top & ~low) | (low & LEAST_TOP);
     return true;
 }
 
-static void slowly(const Patch *s, float *out) {
-    const int half = (s->last - s->first) * 2 == s->per; /* of a word's numbers */
-    EACH_SIDE
-    for (int i = 0; i < WIDE; i++)
-        out[q * STRIP + i] =
-            matrix_sum_one(s->t, s->i + i, s->j + q, out[q * STRIP + i], s->from * s->per + s->first,
-                           s->to * s->per, half ? s->per : 0);
+static void slowly(const Patch *s) {
+    const int some = (s->last - s->first) * 2 == s->per ? s->per : 0; /* half of a word's numbers */
+    for (int j = s->j; j < s->j + SIDE; j++)
+        for (int i = s->i; i < s->i + WIDE; i++) {
+            float *c = &s->t->c[j * STRIP + i];
+            *c = matrix_sum_one(s->t, i, j, *c, s->from * s->per + s->first, s->to * s->per, some);
+        }
 }
 
-INLINE void block(Patch *s) {
-    const MatrixTask *t = s->t;
-    float *out = t->c + s->j * STRIP + s->i;
-    EACH_SIDE s->c[q] = floats_at(out + q * STRIP);
-    bool all_fit = find_tops(s);
-    Ints odd = {0};
-    EACH_SIDE odd |= (s->top[q] - LEAST_TOP) | (MOST_TOP - s->top[q]);
+INLINE bool block(const Patch *s) {
+    const MatrixRule rule = s->t->rule;
+    float *out = s->t->c + s->j * STRIP + s->i;
+    Floats c[SIDE], scale[SIDE];
+    Ints top[SIDE], sum[SIDE], odd = {0};
+    EACH_SIDE c[q] = floats_at(out + q * STRIP);
+    if (!find_tops(s, c, top)) return false;
+    EACH_SIDE odd |= (top[q] - LEAST_TOP) | (MOST_TOP - top[q]);
     if (__builtin_expect(any_negative(odd), 0))
-        EACH_SIDE all_fit = all_fit && fits(s, &s->top[q], s->c[q], q);
-    if (__builtin_expect(!all_fit, 0)) {
-        slowly(s, out);
-        return;
-    }
-    EACH_SIDE s->scale[q] = (Floats)((t->rule.fraction - s->top[q] + 127) << 23);
-    add_products(s);
-    if (__builtin_expect(any_negative(s->over), 0)) {
-        slowly(s, out);
-        return;
-    }
+        EACH_SIDE {
+            Ints fit = top[q];
+            if (!fits(s, s->j + q, &fit, c[q])) return false;
+            top[q] = fit;
+        }
+    EACH_SIDE scale[q] = (Floats)((rule.fraction + 127 - top[q]) << 23);
+    EACH_SIDE sum[q] = units_of(c[q] * scale[q]);
+    if (!add_products(s, scale, sum)) return false;
     EACH_SIDE {
-        if (t->halves) round_halves(s, q, out + q * STRIP);
-        else cut(s, q, out + q * STRIP);
+        if (s->t->halves) round_halves(rule, sum[q], top[q], out + q * STRIP);
+        else cut(rule, sum[q], top[q], out + q * STRIP);
     }
+    return true;
 }
 
 /* Where a word has two products' numbers (by_pairs), first those of its low half. */
@@ -267,11 +255,10 @@ INLINE void sum_per(const MatrixTask *t, const int per, const bool by_pairs) {
         for (int from = 0; from < words; from += some)
             for (int j = 0; j < t->n; j += SIDE)
                 for (int i = 0; i < STRIP; i += WIDE) {
-                    Patch s; /* its fields one by one: to clear it all takes longer than the sum */
-                    s.t = t, s.per = per, s.i = i, s.j = j, s.from = from;
-                    s.to = from + some < words ? from + some : words;
-                    s.first = half * 2, s.last = by_pairs ? s.first + 2 : per;
-                    block(&s);
+                    const int end = from + some < words ? from + some : words;
+                    const Patch s = {t,    per, i, j, from, end, half * 2,
+                                     by_pairs ? half * 2 + 2 : per};
+                    if (__builtin_expect(!block(&s), 0)) slowly(&s);
                 }
 }
 
