@@ -98,7 +98,7 @@ static bool is_strip(const Machine *m, const MatrixForm *f) {
 }
 
 void matrix_add_last(float *sum, const float *c, int n, bool halves) {
-    for (int i = 0; i < n; i++) sum[i] += c[i];
+    for (int i = 0; i < n; i++) sum[i] = num_f32_from_bits(matrix_word(sum[i] + c[i]));
     for (int i = 0; i < n && halves; i++) sum[i] = num_f16_to_f32(num_f32_to_f16(sum[i], NUM_RN));
 }
 

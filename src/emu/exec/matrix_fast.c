@@ -19,13 +19,13 @@
 #pragma GCC diagnostic ignored "-Wpsabi" /* vectors are passed within this file alone */
 
 #if defined(EMU_AVX512)
-enum { WIDE = 16, SIDE = 8 }; /* results of a vector; columns side by side */
+enum { WIDE = 16 }; /* results of a vector */
 #elif defined(EMU_AVX2)
-enum { WIDE = 8, SIDE = 4 };
+enum { WIDE = 8 };
 #else
-enum { WIDE = 4, SIDE = 4 };
+enum { WIDE = 4 };
 #endif
-enum { STRIP = MATRIX_STRIP, CHUNK = 8, LEAST_TOP = -101, MOST_TOP = 119 };
+enum { SIDE = 4, STRIP = MATRIX_STRIP, CHUNK = 8, LEAST_TOP = -101, MOST_TOP = 119 };
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -272,27 +272,27 @@ static void sum_task(const MatrixTask *t) {
 /* --- fragments of 16 rows: from registers to strips and back ---
 **
 ** A row of the register file has a word of each lane, lane 4 g + p. Two rows x and y are the words
-** of rows g, and 8 + g, of four columns p. */
+** of rows g, and 8 + g, of four columns p, which are `step` apart in a strip. */
 
 typedef uint32_t Column[MATRIX_STRIP];
 
 #if defined(EMU_AVX512)
-static inline void to_columns(const U32 *x, const U32 *y, Column *to) {
+static inline void to_columns(const U32 *x, const U32 *y, Column *to, int step) {
     const __m512i x0 = _mm512_loadu_si512(x), x1 = _mm512_loadu_si512(x + 16);
     const __m512i y0 = _mm512_loadu_si512(y), y1 = _mm512_loadu_si512(y + 16);
     __m512i at = _mm512_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28, 0, 4, 8, 12, 16, 20, 24, 28);
     for (int p = 0; p < 4; p++) {
         __m512i low = _mm512_permutex2var_epi32(x0, at, x1);
         __m512i high = _mm512_permutex2var_epi32(y0, at, y1);
-        _mm512_storeu_si512(to[p], _mm512_mask_blend_epi32(0xff00, low, high));
+        _mm512_storeu_si512(to[p * step], _mm512_mask_blend_epi32(0xff00, low, high));
         at = _mm512_add_epi32(at, _mm512_set1_epi32(1));
     }
 }
 
-static inline void from_columns(const Column *from, U32 *x, U32 *y) {
+static inline void from_columns(const Column *from, int step, U32 *x, U32 *y) {
     __m512i c[4], at = _mm512_setr_epi32(0, 16, 0, 16, 1, 17, 1, 17, 2, 18, 2, 18, 3, 19, 3, 19);
     U32 *to[4] = {x, x + 16, y, y + 16};
-    for (int p = 0; p < 4; p++) c[p] = _mm512_loadu_si512(from[p]);
+    for (int p = 0; p < 4; p++) c[p] = _mm512_loadu_si512(from[p * step]);
     for (int q = 0; q < 4; q++) {
         __m512i first = _mm512_permutex2var_epi32(c[0], at, c[1]);
         __m512i last = _mm512_permutex2var_epi32(c[2], at, c[3]);
@@ -301,14 +301,16 @@ static inline void from_columns(const Column *from, U32 *x, U32 *y) {
     }
 }
 #else
-static inline void to_columns(const U32 *x, const U32 *y, Column *to) {
+static inline void to_columns(const U32 *x, const U32 *y, Column *to, int step) {
     for (int p = 0; p < 4; p++)
-        for (int g = 0; g < 8; g++) to[p][g] = x[4 * g + p], to[p][8 + g] = y[4 * g + p];
+        for (int g = 0; g < 8; g++)
+            to[p * step][g] = x[4 * g + p], to[p * step][8 + g] = y[4 * g + p];
 }
 
-static inline void from_columns(const Column *from, U32 *x, U32 *y) {
+static inline void from_columns(const Column *from, int step, U32 *x, U32 *y) {
     for (int g = 0; g < 8; g++)
-        for (int p = 0; p < 4; p++) x[4 * g + p] = from[p][g], y[4 * g + p] = from[p][8 + g];
+        for (int p = 0; p < 4; p++)
+            x[4 * g + p] = from[p * step][g], y[4 * g + p] = from[p * step][8 + g];
 }
 #endif
 
@@ -437,27 +439,6 @@ static void take_factors(const MatrixForm *f, const uint32_t *a, const uint32_t 
     EACH_TYPE(take_b, b, words * f->shape->n, (uint32_t)negated[1] << 31, s)
 }
 
-/* Columns of C, eight at a time: of f32 a register for each column of a pair, of f16 for both. */
-static void strip_c(const Warp *w, MatrixType t, const uint32_t *regs, int n, float *c) {
-    const bool wide = t == MATRIX_F32;
-    for (int j = 0; j < n; j += 8)
-        for (int odd = 0; odd < 1 + wide; odd++) {
-            const uint32_t *reg = regs + (wide ? j / 2 + odd : j / 4);
-            Column words[4];
-            to_columns(row_of(w, reg[0]), row_of(w, reg[wide ? 2 : 1]), words);
-            for (int pair = 0; pair < 4; pair++)
-                for (int k = 0; k < 2 - wide; k++)
-                    numbers_at(t, words[pair], 16 * (unsigned)k, 0,
-                               c + (j + pair * 2 + odd + k) * STRIP);
-        }
-}
-
-/* As matrix_word and matrix_half_bits. */
-static inline Words result_words(Floats x) {
-    const Words nan = (Words)(x != x);
-    return ((Words)x & ~nan) | (nan & 0x7fffffff);
-}
-
 static inline Words half_words(Floats x) {
 #if defined(EMU_AVX512)
     __m256i h = _mm512_cvtps_ph((__m512)x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
@@ -470,25 +451,36 @@ static inline Words half_words(Floats x) {
 #endif
 }
 
+/* Columns of C, eight at a time: of f32 a register for each column of a pair, of f16 for both. */
+static void strip_c(const Warp *w, MatrixType t, const uint32_t *regs, int n, float *c) {
+    for (int j = 0; j < n; j += 8, c += 8 * STRIP) {
+        const uint32_t *reg = regs + j / (t == MATRIX_F32 ? 2 : 4);
+        Column words[4], *columns = (Column *)(void *)c;
+        for (int odd = 0; odd < 2 && t == MATRIX_F32; odd++)
+            to_columns(row_of(w, reg[odd]), row_of(w, reg[2 + odd]), columns + odd, 2);
+        if (t == MATRIX_F32) continue;
+        to_columns(row_of(w, reg[0]), row_of(w, reg[1]), words, 1);
+        for (unsigned k = 0; k < 8; k++)
+            numbers_at(MATRIX_F16, words[k / 2], k % 2 * 16, 0, c + k * STRIP);
+    }
+}
+
 static void strip_d(const Warp *w, MatrixType t, const uint32_t *regs, int n, const float *c) {
-    const bool wide = t == MATRIX_F32;
-    for (int j = 0; j < n; j += 8)
-        for (int odd = 0; odd < 1 + wide; odd++) {
-            const uint32_t *reg = regs + (wide ? j / 2 + odd : j / 4);
-            Column words[4];
-            for (int pair = 0; pair < 4; pair++) {
-                const float *first = c + (j + pair * 2 + odd) * STRIP, *second = first + STRIP;
-                for (int i = 0; i < STRIP; i += WIDE) {
-                    Words v = result_words(floats_at(first + i));
-                    if (!wide)
-                        v = half_words(floats_at(first + i)) |
-                            (half_words(floats_at(second + i)) << 16);
-                    memcpy(words[pair] + i, &v, sizeof v);
-                }
-            }
-            from_columns(words, (U32 *)(void *)row_at(w, reg[0]),
-                         (U32 *)(void *)row_at(w, reg[wide ? 2 : 1]));
+    for (int j = 0; j < n; j += 8, c += 8 * STRIP) {
+        const uint32_t *reg = regs + j / (t == MATRIX_F32 ? 2 : 4);
+        const Column *columns = (const Column *)(const void *)c;
+        Column words[4];
+        for (int odd = 0; odd < 2 && t == MATRIX_F32; odd++)
+            from_columns(columns + odd, 2, (U32 *)(void *)row_at(w, reg[odd]),
+                         (U32 *)(void *)row_at(w, reg[2 + odd]));
+        if (t == MATRIX_F32) continue;
+        for (int i = 0; i < 4 * STRIP; i += WIDE) {
+            const float *first = c + i / STRIP * 2 * STRIP + i % STRIP;
+            Words v = half_words(floats_at(first)) | (half_words(floats_at(first + STRIP)) << 16);
+            memcpy(words[i / STRIP] + i % STRIP, &v, sizeof v);
         }
+        from_columns(words, 1, (U32 *)(void *)row_at(w, reg[0]), (U32 *)(void *)row_at(w, reg[1]));
+    }
 }
 
 /* Words of the factors from the fragments of a warp: of A two rows of registers at a time; a column
@@ -496,7 +488,7 @@ static void strip_d(const Warp *w, MatrixType t, const uint32_t *regs, int n, co
 static void words_of(const Warp *w, const MatrixForm *f, uint32_t *a, uint32_t *b) {
     const int down = f->b.count * 8 / f->shape->n;
     for (int r = 0; r < f->a.count; r += 2, a += 4 * STRIP)
-        to_columns(row_of(w, f->a.reg[r]), row_of(w, f->a.reg[r + 1]), (Column *)(void *)a);
+        to_columns(row_of(w, f->a.reg[r]), row_of(w, f->a.reg[r + 1]), (Column *)(void *)a, 1);
     for (int r = 0; r < f->b.count; r++)
         for (int j = 0; j < 8; j++)
             memcpy(b + ((r / down * 8 + j) * down + r % down) * 4, row_of(w, f->b.reg[r]) + 4 * j,
