@@ -87,7 +87,7 @@ INLINE bool any_negative(Ints v) {
 ** `from` to `to`, and of each the numbers from `first` to `last`. */
 typedef struct Patch {
     const MatrixTask *t;
-    int per, i, j, from, to, first, last;
+    int per, k, i, j, from, to, first, last;
 } Patch;
 
 #define EACH_SIDE for (int q = 0; q < SIDE; q++)
@@ -104,7 +104,7 @@ INLINE Ints exponent_of(Floats c, bool halves) {
 /* The largest exponents. False: an infinity or a NaN is among the factors. */
 INLINE bool find_tops(const Patch *s, const Floats *c, Ints *tops) {
     const MatrixTask *t = s->t;
-    const int per = s->per, stride = t->k / per, bias = t->is_narrow ? 2 * MATRIX_BIAS : 2 * 127;
+    const int per = s->per, stride = s->k / per, bias = t->is_narrow ? 2 * MATRIX_BIAS : 2 * 127;
     const uint32_t *ea = t->ea + s->i, *eb = t->eb + s->j * stride;
     Words top[SIDE], most = {0};
     EACH_SIDE top[q] = (Words){0} + (per == 1 ? (uint32_t)MATRIX_NONE : 0);
@@ -131,7 +131,7 @@ INLINE Ints units_of(Floats x) {
 /* Adds products to sums of units, CHUNK at a time; true where a sum fits. */
 INLINE bool add_products(const Patch *s, const Floats *scale, Ints *sum) {
     const MatrixTask *t = s->t;
-    const int step = CHUNK / (s->last - s->first), stride = t->k;
+    const int step = CHUNK / (s->last - s->first), stride = s->k;
     const float *a = t->a + s->i, *b = t->b + s->j * stride;
     Ints over = {0};
     for (int from = s->from; from < s->to; from += step) {
@@ -249,24 +249,25 @@ INLINE bool block(const Patch *s) {
 }
 
 /* Where a word has two products' numbers (by_pairs), first those of its low half. */
-INLINE void sum_per(const MatrixTask *t, const int per, const bool by_pairs) {
-    const int words = t->k / per, some = by_pairs ? words : t->rule.at_once / per;
+INLINE void sum_per(const MatrixTask *t, const int per, const int k, const int at_once,
+                    const bool by_pairs) {
+    const int words = k / per, some = by_pairs ? words : at_once / per;
     for (int half = 0; half < 1 + by_pairs; half++)
         for (int from = 0; from < words; from += some)
             for (int j = 0; j < t->n; j += SIDE)
                 for (int i = 0; i < STRIP; i += WIDE) {
                     const int end = from + some < words ? from + some : words;
-                    const Patch s = {t,    per, i, j, from, end, half * 2,
+                    const Patch s = {t,    per, k, i, j, from, end, half * 2,
                                      by_pairs ? half * 2 + 2 : per};
                     if (__builtin_expect(!block(&s), 0)) slowly(&s);
                 }
 }
 
 static void sum_task(const MatrixTask *t) {
-    if (t->per == 2) sum_per(t, 2, false);
-    else if (t->per == 1) sum_per(t, 1, false);
-    else if (t->rule.by_pairs) sum_per(t, 4, true);
-    else sum_per(t, 4, false);
+    if (t->per == 2 && t->k == 16 && t->rule.at_once == 16) sum_per(t, 2, 16, 16, false);
+    else if (t->per == 2) sum_per(t, 2, t->k, t->rule.at_once, false);
+    else if (t->per == 1) sum_per(t, 1, t->k, t->rule.at_once, false);
+    else sum_per(t, 4, t->k, t->rule.at_once, t->rule.by_pairs);
 }
 
 /* --- fragments of 16 rows: from registers to strips and back ---
