@@ -166,6 +166,35 @@ static void test_reset(void) {
     emu_free(e);
 }
 
+/* Of the module's shared variables a kernel has those that it or what it calls names, as ptxas says. */
+static void test_shared_of_module(void) {
+    static const char text[] =
+        PTX_HEAD ".shared .align 4 .b8 small[64];\n.shared .align 128 .b8 big[32768];\n"
+        ".func f() { .reg .b32 r; mov.u32 r, big; st.shared.u32 [r], r; ret; }\n"
+        ".entry own() { .reg .b32 r; .shared .align 4 .b8 own[16]; mov.u32 r, small;\n"
+        "st.shared.u32 [r], r; st.shared.u32 [own], r; ret; }\n"
+        ".entry big_one() { .reg .b32 r; ld.shared.u32 r, [big+8]; ret; }\n"
+        ".entry none() { ret; }\n.entry by_call() { call f; ret; }\n"
+        ".entry pointer(.param .u64 p) { .reg .b64 d; ld.param.u64 d, [p];\n"
+        "P: .callprototype _ ();\ncall d, P; ret; }\n";
+    static const struct {
+        const char *name;
+        int bytes;
+    } want[] = {{"own", 80}, {"big_one", 32896}, {"none", 0}, {"by_call", 32896},
+                {"pointer", 32896}};
+    EmuModel model = emu_model_round();
+    Emu *e = emu_new(&model);
+    gi_err err = {0};
+    EmuModule *m = emu_load(e, text, strlen(text), &err);
+    for (int i = 0; i < 5; i++) {
+        EmuKernelInfo info = {.shared_bytes = -1};
+        bool fine = m && emu_kernel_info(m, want[i].name, &info, &err);
+        is_int(info.shared_bytes, want[i].bytes, fine ? want[i].name : err.message);
+    }
+    if (m) emu_unload(m);
+    emu_free(e);
+}
+
 static void test_uninitialised(void) {
     Run r = run_new(1, 32);
     r.launch.count_uninitialised = true;
@@ -186,6 +215,7 @@ int main(void) {
     test_partial_fault();
     test_read_only();
     test_reset();
+    test_shared_of_module();
     test_uninitialised();
     return tap_done();
 }

@@ -17,6 +17,49 @@ static uint32_t module_shared(EmuModule *mod) {
     return decode_align(next, 16);
 }
 
+/* --- how much of the module's shared memory a kernel has: up to the last variable that it names --- */
+
+typedef struct Reach {
+    const EmuModule *mod;
+    bool *seen; /* functions */
+    int *todo, n_todo;
+    uint32_t end, all;
+} Reach;
+
+static void reach_function(Reach *r, int func) {
+    if (!r->seen[func]) r->todo[r->n_todo++] = func;
+    r->seen[func] = true;
+}
+
+static void reach_operand(Reach *r, const PtxOperand *op) {
+    bool is_shared = op->var && op->var->space == PTX_SHARED && !op->var->is_extern;
+    for (int i = 0; is_shared && i < r->mod->ptx->n_vars; i++) {
+        if (r->mod->ptx->vars[i] != op->var) continue;
+        uint32_t end = decode_align(r->mod->vars[i].address + (uint32_t)op->var->size, 16);
+        if (end > r->end) r->end = end;
+    }
+    if (op->kind == PTX_OP_SYMBOL && op->func >= 0) reach_function(r, op->func);
+    for (int i = 0; i < op->n_elems; i++) reach_operand(r, &op->elems[i]);
+}
+
+/* A function whose address comes in a register may be any. */
+static uint32_t shared_of_module(const EmuModule *mod, int func, uint32_t all) {
+    size_t n = (size_t)mod->n_code;
+    Reach r = {mod, gi_alloc(n), gi_alloc(n * sizeof(int)), 0, 0, all};
+    for (reach_function(&r, func); r.n_todo && r.end < all;) {
+        const PtxFunc *f = &mod->ptx->funcs[r.todo[--r.n_todo]];
+        for (int i = 0; i < f->n_code; i++)
+            for (int k = 0; k < f->code[i].n_args; k++) {
+                const PtxOperand *op = &f->code[i].args[k];
+                if (ptx_is(&f->code[i], "call") && op->kind == PTX_OP_REG) r.end = all;
+                reach_operand(&r, op);
+            }
+    }
+    free(r.seen);
+    free(r.todo);
+    return r.end;
+}
+
 static void place_formals(Code *code) {
     const PtxFunc *f = code->func;
     code->formal = gi_alloc((size_t)(f->n_params + 1) * 4);
@@ -91,8 +134,8 @@ static void decode_or_refuse(EmuModule *mod, int index, int first_block, uint32_
         mod->code[index].refused = gi_strdup(why.message);
 }
 
-/* Shared memory: the module's variables, then the entry's own; device functions that declare some
-** come behind the largest entry, and then every entry must hold it all. */
+/* Shared memory: the module's variables that the entry names, then its own; device functions that
+** declare some come behind the largest entry, and then every entry must hold it all. */
 void decode_module(EmuModule *mod) {
     const PtxModule *ptx = mod->ptx;
     uint32_t base = module_shared(mod), entries_end = base, end;
@@ -107,7 +150,8 @@ void decode_module(EmuModule *mod) {
         for (int i = 0; i < mod->n_code; i++) {
             const PtxFunc *f = &ptx->funcs[i];
             if (!f->has_body || f->is_entry != (pass == 0)) continue;
-            decode_or_refuse(mod, i, blocks, pass == 0 ? base : decode_align(end, 16));
+            uint32_t own = pass == 0 ? shared_of_module(mod, i, base) : decode_align(end, 16);
+            decode_or_refuse(mod, i, blocks, own);
             blocks += mod->code[i].n_blocks;
             uint32_t top = (uint32_t)mod->code[i].shared_bytes;
             if (pass == 0 && top > entries_end) entries_end = top;
