@@ -190,14 +190,14 @@ warnings:
 	    xargs -P $$(nproc) -n 8 $(CC) $(flags) -fsyntax-only
 
 # A driver without a GPU, for tests that name it in GILUA_CUDA.
-$O/tests/libcuda_fake.so: tests/c/fake_cuda.c $O/libgilua.a $O/flags
+$O/tests/libcuda_fake.so: tests/c/fake_cuda.c tests/c/fake_cubin.h $O/libgilua.a $O/flags
 	$(call say,TEST    $@)
 	$Qmkdir -p $(@D)
 	$Q$(CC) $(flags) -fPIC -shared -MMD -MP -MF $@.d -MT $@ $(link) -o $@ $< $O/libgilua.a \
 	    $(lua_lib) $(libs) $(unpack) $(system) -Wl,--exclude-libs,ALL
 
 # CUPTI without a GPU: loaded before a program that uses the driver.
-$O/tests/libcupti_fake.so: tests/c/fake_cupti.c $O/flags
+$O/tests/libcupti_fake.so: tests/c/fake_cupti.c tests/c/fake_cubin.h $O/flags
 	$(call say,TEST    $@)
 	$Qmkdir -p $(@D)
 	$Q$(CC) $(flags) -fPIC -shared -o $@ $< -ldl

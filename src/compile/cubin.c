@@ -356,3 +356,49 @@ int cubin_registers(const void *image, size_t len, const char *kernel) {
     }
     return 0;
 }
+
+/* --- its parameters --- */
+
+/* A record of 12 bytes for each: a number, u16 ordinal, u16 offset, u32 size in the upper 14 bits,
+** or, where parameters may take more than 4 KiB, the size alone. */
+enum { INFO_PARAMETER = 0x17, INFO_LARGE_PARAMETER = 0x45, PARAMETER_BYTES = 12, SIZE_AT = 18 };
+
+static void place_param(const unsigned char *p, bool is_large, CubinParam *list, int n) {
+    int ordinal = p[4] | p[5] << 8;
+    uint32_t size = word_at(p + 8);
+    if (ordinal < n)
+        list[ordinal] = (CubinParam){(size_t)(p[6] | p[7] << 8), is_large ? size : size >> SIZE_AT};
+}
+
+/* Places those of `list`, which has room for n; returns how many records there are. */
+static int each_param(const Cubin *c, const Elf64_Shdr *s, CubinParam *list, int n) {
+    const unsigned char *p = c->bytes + s->sh_offset, *end = p + s->sh_size;
+    int found = 0;
+    while (end - p >= INFO_HEAD) {
+        size_t size = record_size(p, end);
+        bool is_one = p[0] == INFO_LONG && size == INFO_HEAD + PARAMETER_BYTES &&
+                      (p[1] == INFO_PARAMETER || p[1] == INFO_LARGE_PARAMETER);
+        if (is_one) found++, place_param(p + INFO_HEAD, p[1] == INFO_LARGE_PARAMETER, list, n);
+        p += size;
+    }
+    return found;
+}
+
+int cubin_params(const void *image, size_t len, const char *kernel, CubinParam **out, gi_err *err) {
+    Cubin c;
+    if (!open_cubin(&c, image, len, err)) return -1;
+    int number = kernel_section(&c, ".nv.info.", kernel);
+    if (kernel_section(&c, ".text.", kernel) < 0 || number < 0)
+        return gi_fail(err, "usage", "the machine code has no kernel '%s'", kernel), -1;
+    Elf64_Shdr s = section_at(&c, number);
+    int n = s.sh_type == SHT_NOBITS ? 0 : each_param(&c, &s, NULL, 0);
+    CubinParam *list = gi_alloc((size_t)(n + 1) * sizeof *list);
+    if (n > 0) each_param(&c, &s, list, n);
+    for (int i = 0; i < n; i++)
+        if (list[i].size == 0 || list[i].size > UINT16_MAX) {
+            free(list);
+            return broken(err, "a kernel's parameters are not all there"), -1;
+        }
+    *out = list;
+    return n;
+}

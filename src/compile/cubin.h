@@ -32,4 +32,11 @@ bool cubin_code_hash(const void *image, size_t len, const char *kernel,
 /* Registers that a thread of the kernel has; 0: the file does not say. */
 int cubin_registers(const void *image, size_t len, const char *kernel);
 
+/* Where a kernel's parameters lie among the bytes that a launch is given, in their order; how many,
+** or -1 ("format"; "usage": no such kernel). *out: free() it. */
+typedef struct CubinParam {
+    size_t offset, size;
+} CubinParam;
+int cubin_params(const void *image, size_t len, const char *kernel, CubinParam **out, gi_err *err);
+
 #endif

@@ -12,6 +12,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { DEFAULT_SHARED = 48 << 10, MAX_SMS = 1024 };
 enum { CU_MISUSE = -3 }; /* not the driver's: gi_err says what */
@@ -93,12 +94,25 @@ static int start_together(CudaDevice *d, const CudaKernel *k, const DeviceLaunch
     return code;
 }
 
+/* In clusters of so many blocks. */
+static int start_clusters(CudaDevice *d, const CudaKernel *k, const DeviceLaunch *l,
+                          CuStream stream, void **extra) {
+    CuLaunchWord word = {.id = CU_LAUNCH_CLUSTER};
+    CuLaunchHow how = {.shared = (unsigned)l->shared_bytes, .stream = stream, .words = &word,
+                       .n_words = 1};
+    memcpy(how.grid, l->grid, sizeof how.grid);
+    memcpy(how.block, l->block, sizeof how.block);
+    memcpy(word.value.cluster, l->cluster, sizeof word.value.cluster);
+    return d->cu->launch_as(&how, k->function, NULL, extra);
+}
+
 int cuda_start(CudaDevice *d, const CudaKernel *k, const DeviceLaunch *l, size_t bytes,
                bool cooperative, CuStream stream) {
     const unsigned *g = l->grid, *b = l->block;
     void *extra[] = {CU_EXTRA_BUFFER, (void *)(uintptr_t)l->params, CU_EXTRA_SIZE, &bytes,
                      CU_EXTRA_END};
     if (cooperative) return start_together(d, k, l, stream);
+    if (l->cluster[0]) return start_clusters(d, k, l, stream, bytes ? extra : NULL);
     return d->cu->launch(k->function, g[0], g[1], g[2], b[0], b[1], b[2], (unsigned)l->shared_bytes,
                          stream, NULL, bytes ? extra : NULL);
 }

@@ -85,6 +85,23 @@ enum { CU_ARRAY_LAYERED = 1 };                               /* CUDA_ARRAY3D_LAY
 #define CU_EXTRA_BUFFER ((void *)1)
 #define CU_EXTRA_SIZE   ((void *)2)
 
+enum { CU_LAUNCH_CLUSTER = 4 }; /* CUlaunchAttributeID */
+
+typedef struct CuLaunchWord { /* CUlaunchAttribute */
+    int id;
+    union {
+        uint64_t room[8];
+        unsigned cluster[3];
+    } value;
+} CuLaunchWord;
+
+typedef struct CuLaunchHow { /* CUlaunchConfig */
+    unsigned grid[3], block[3], shared;
+    void *stream;
+    CuLaunchWord *words;
+    unsigned n_words;
+} CuLaunchHow;
+
 typedef struct CuUuid {
     unsigned char bytes[16];
 } CuUuid;
@@ -245,6 +262,8 @@ typedef struct CuAccess { /* CUmemAccessDesc */
     X(launch, cuLaunchKernel,                                                                      \
       (CuFunction, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,   \
        unsigned shared_bytes, CuStream, void **params, void **extra))                              \
+    X(launch_as, cuLaunchKernelEx,                                                                 \
+      (const CuLaunchHow *, CuFunction, void **params, void **extra))                           \
     X(launch_cooperative, cuLaunchCooperativeKernel,                                               \
       (CuFunction, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,   \
        unsigned shared_bytes, CuStream, void **params))

@@ -4,6 +4,8 @@
 */
 #include "inject/calls.h"
 
+#include <string.h>
+
 #include "inject/inject.h"
 
 typedef struct Row Row;
@@ -260,7 +262,7 @@ static TapeLaunch launch_ex_of(const CuptiCall *c, const Row *row) {
         const unsigned *n = x->value.cluster;
         if (x->id == CU_ATTRIBUTE_COOPERATIVE) l.cooperative = x->value.on != 0;
         if (x->id == CU_ATTRIBUTE_CLUSTER && n[0] * n[1] * n[2] > 1)
-            refuse("the program launches clusters of blocks, which cannot be recorded");
+            memcpy(l.cluster, n, sizeof l.cluster);
     }
     return l;
 }

@@ -1,15 +1,17 @@
-/* code.c - which PTX belongs to what a program launches.
+/* code.c - which PTX, or machine code where there is none, belongs to what a program launches.
 **
 ** The driver is given fat binaries, and its own handles are all that a launch names. So each
-** image's PTX is kept when it is loaded, and handles are followed from the module to the function.
+** image's code is kept when it is loaded, and handles are followed from the module to the function.
 ** A handle that nobody was seen to be given is looked for by the kernel's name: in what was loaded,
 ** then in the program's files.
 */
 #include "inject/inject.h"
 
+#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "compile/cubin.h"
 #include "ptx/ptx.h"
 #include "runtime/fatbin.h"
 #include "runtime/map.h"
@@ -18,11 +20,11 @@
 enum { WHOLE_PROGRAM = 1, PARTS = 2 }; /* versions of a wrapper */
 
 struct Image {
-    char *ptx;       /* NULL: it has none */
+    char *code; /* PTX, or machine code; NULL: it has neither */
     size_t len;
     const char *why; /* what it is instead */
     int number;      /* in the recording; -1: it is not there */
-    bool is_gone;
+    bool is_machine, is_gone;
 };
 
 typedef struct Wrapper {
@@ -38,20 +40,43 @@ static bool files_read;
 
 /* --- images --- */
 
-static Image *add_image(char *ptx, size_t len, const char *why) {
+static Image *add_image(char *code, size_t len, const char *why) {
     Image *i = gi_alloc(sizeof *i);
-    *i = (Image){.ptx = ptx, .len = len, .why = why, .number = -1};
+    bool is_machine = code && len >= 4 && memcmp(code, ELFMAG, SELFMAG) == 0;
+    *i = (Image){.code = code, .len = len, .why = why, .number = -1, .is_machine = is_machine};
     gi_grow(images, n_images, cap_images);
     return images[n_images++] = i;
 }
 
 static Image *add_container(const void *container, size_t left) {
-    gi_buf ptx = {0};
+    gi_buf code = {0};
     gi_err err = {0};
-    if (fatbin_ptx(container, left, gpu_compute(), &ptx, NULL, &err))
-        return add_image(ptx.data, ptx.len, NULL);
-    gi_buf_free(&ptx);
-    return add_image(NULL, 0, "machine code with no PTX for this GPU beside it");
+    if (fatbin_ptx(container, left, gpu_compute(), &code, NULL, &err) ||
+        fatbin_code(container, left, gpu_compute(), &code, &err))
+        return add_image(code.data, code.len, NULL);
+    gi_buf_free(&code);
+    return add_image(NULL, 0, "in a fat binary that has neither PTX nor machine code for this GPU");
+}
+
+/* How long machine code is that lies in memory: up to its table of sections, which stands last. */
+static size_t machine_bytes(const void *image) {
+    Elf64_Ehdr h;
+    memcpy(&h, image, sizeof h);
+    uint64_t end = sizeof h;
+    for (int i = 0; i < h.e_shnum; i++) {
+        Elf64_Shdr s;
+        memcpy(&s, (const char *)image + h.e_shoff + (size_t)i * sizeof s, sizeof s);
+        if (s.sh_type != SHT_NOBITS && s.sh_offset + s.sh_size > end) end = s.sh_offset + s.sh_size;
+    }
+    uint64_t sections = h.e_shoff + (uint64_t)h.e_shnum * sizeof(Elf64_Shdr);
+    uint64_t segments = h.e_phoff + (uint64_t)h.e_phnum * sizeof(Elf64_Phdr);
+    if (sections > end) end = sections;
+    return (size_t)(segments > end ? segments : end);
+}
+
+static Image *add_machine(const void *image, size_t left) {
+    size_t n = left == SIZE_MAX ? machine_bytes(image) : left;
+    return add_image(gi_strndup(image, n), n, NULL);
 }
 
 /* PTX as text: it begins with a comment or a directive. */
@@ -69,7 +94,7 @@ static Image *image_of(const void *image, size_t left) {
     memcpy(&magic, image, sizeof magic);
     const Wrapper *w = image;
     bool wraps = magic == FAT_WRAPPER && left == SIZE_MAX;
-    if (memcmp(image, "\177ELF", 4) == 0) return add_image(NULL, 0, "machine code alone (a cubin)");
+    if (memcmp(image, ELFMAG, SELFMAG) == 0) return add_machine(image, left);
     if (wraps && w->version == WHOLE_PROGRAM) return add_container(w->container, SIZE_MAX);
     if (wraps && w->version == PARTS)
         return add_image(NULL, 0, "linked when the program runs (-rdc=true)");
@@ -93,13 +118,17 @@ void code_loaded_file(const void *handle, const char *path) {
 
 Image *code_image(const void *handle) {
     Image *i = handle ? map_get(&modules, handle) : NULL;
-    return i && i->ptx ? i : NULL;
+    return i && i->code ? i : NULL;
+}
+
+bool code_is_machine(const Image *i) {
+    return i->is_machine;
 }
 
 int code_number(Image *i) {
     if (i->number < 0) {
         i->number = n_numbers++;
-        tape_module(i->number, i->ptx, i->len);
+        tape_module(i->number, i->code, i->len, i->is_machine);
     }
     return i->number;
 }
@@ -114,7 +143,8 @@ static void read_container(void *user, const void *container, size_t left) {
 /* Where the parameters of an entry begin: behind its name. NULL: it is not there. */
 static const char *entry_in(const Image *i, const char *name) {
     size_t n = strlen(name);
-    for (const char *at = i->ptx; at && (at = strstr(at, ".entry")) != NULL;) {
+    for (const char *at = i->is_machine ? NULL : i->code;
+         at && (at = strstr(at, ".entry")) != NULL;) {
         at += strlen(".entry");
         at += strspn(at, " \t\r\n");
         if (strncmp(at, name, n) == 0 && strchr(" \t\r\n({;", at[n])) return at + n;
@@ -122,7 +152,27 @@ static const char *entry_in(const Image *i, const char *name) {
     return NULL;
 }
 
-/* Parameters as a kernel's declaration lays them out. */
+static void make_room(Launched *l, int n) {
+    l->n_params = n;
+    l->at = gi_alloc(((size_t)n + 1) * sizeof *l->at);
+    l->size = gi_alloc(((size_t)n + 1) * sizeof *l->size);
+}
+
+/* Parameters as machine code has them. */
+static bool lay_out_machine(Launched *l, gi_err *err) {
+    CubinParam *params;
+    int n = cubin_params(l->image->code, l->image->len, l->name, &params, err);
+    if (n < 0) return false;
+    make_room(l, n);
+    for (int i = 0; i < n; i++) {
+        l->at[i] = params[i].offset, l->size[i] = params[i].size;
+        if (l->at[i] + l->size[i] > l->bytes) l->bytes = l->at[i] + l->size[i];
+    }
+    free(params);
+    return true;
+}
+
+/* … as a kernel's declaration lays them out. */
 static bool lay_out(Launched *l, const char *from, gi_err *err) {
     const char *open = from + strspn(from, " \t\r\n"), *end = strchr(open, ')');
     gi_buf text = {0};
@@ -133,9 +183,7 @@ static bool lay_out(Launched *l, const char *from, gi_err *err) {
     gi_buf_free(&text);
     if (m == NULL) return false;
     const PtxFunc *f = &m->funcs[0]; /* the text has one */
-    l->n_params = f->n_params;
-    l->at = gi_alloc(((size_t)f->n_params + 1) * sizeof *l->at);
-    l->size = gi_alloc(((size_t)f->n_params + 1) * sizeof *l->size);
+    make_room(l, f->n_params);
     for (int i = 0; i < f->n_params; i++) {
         size_t align = f->params[i].align > 0 ? (size_t)f->params[i].align : 1;
         l->at[i] = (l->bytes + align - 1) / align * align;
@@ -188,9 +236,9 @@ static void mark_textures(Launched *l, const PtxFunc *f) {
 const uint8_t *code_textures(const Launched *launched) {
     Launched *l = (Launched *)(uintptr_t)launched; /* which is code.c's own */
     gi_err err = {0};
-    if (l->textures || l->image->ptx == NULL) return l->textures;
+    if (l->textures || l->image->code == NULL || l->image->is_machine) return l->textures;
     l->textures = gi_alloc(l->bytes / 8 + 1);
-    PtxModule *m = ptx_parse_most(l->image->ptx, l->image->len, &err);
+    PtxModule *m = ptx_parse_most(l->image->code, l->image->len, &err);
     const PtxFunc *f = m ? ptx_find_func(m, l->name) : NULL;
     bool fine = f && f->refused == NULL;
     if (fine) mark_textures(l, f);
@@ -219,7 +267,7 @@ void code_same(const void *handle, const void *of) {
     if (map_get(&modules, of)) map_set(&modules, handle, map_get(&modules, of));
 }
 
-/* Kernels that were launched keep their PTX: it is in the recording. */
+/* Kernels that were launched keep their code: it is in the recording. */
 void code_gone(const void *handle) {
     Image *i = handle ? map_get(&modules, handle) : NULL;
     if (i == NULL) return;
@@ -232,13 +280,21 @@ void code_gone(const void *handle) {
         if (modules.rows[k].value == i) modules.rows[k].value = NULL;
 }
 
+static bool has_kernel(const Image *i, const char *name) {
+    CubinParam *params;
+    if (!i->is_machine) return entry_in(i, name) != NULL;
+    bool has = cubin_params(i->code, i->len, name, &params, NULL) >= 0;
+    if (has) free(params);
+    return has;
+}
+
 /* The one image, from `first` on, that has the kernel; two that differ are one too many. */
 static Image *image_with(const char *name, int first) {
     Image *found = NULL;
     for (int i = first; i < n_images; i++) {
         Image *at = images[i];
-        if (at->is_gone || at->ptx == NULL || entry_in(at, name) == NULL) continue;
-        if (found && strcmp(found->ptx, at->ptx) != 0)
+        if (at->is_gone || at->code == NULL || !has_kernel(at, name)) continue;
+        if (found && (found->len != at->len || memcmp(found->code, at->code, at->len) != 0))
             refuse("two modules of the program have a kernel %s, and which of them it launches "
                    "cannot be told",
                    name);
@@ -263,18 +319,19 @@ const Launched *code_known(const void *handle, const char *name) {
         l = new_function(name ? image_by_name(name) : NULL, name ? name : "without a name");
         map_set(&functions, handle, l);
     }
-    const char *params = l->image && l->image->ptx ? entry_in(l->image, l->name) : NULL;
+    if (l->image == NULL || l->image->code == NULL) return l;
+    const char *params = entry_in(l->image, l->name);
     gi_err err;
-    if (params && !lay_out(l, params, &err))
+    if (params ? !lay_out(l, params, &err) : l->image->is_machine && !lay_out_machine(l, &err))
         refuse("the parameters of kernel %s are not understood: %s", l->name, err.message);
     return l;
 }
 
 const Launched *code_launched(const void *handle, const char *name) {
     const Launched *l = code_known(handle, name);
-    const char *what = l->image && l->image->why ? l->image->why : "machine code alone";
+    const char *what = l->image && l->image->why ? l->image->why : "of code that was not seen";
     if (l->at == NULL)
-        refuse("the kernel %s is %s: genes are found in PTX, and PTX is replayed (build the "
+        refuse("the kernel %s is %s: what is launched can be neither kept nor replayed (build the "
                "program with -gencode arch=compute_%d,code=compute_%d as well)",
                l->name, what, gpu_compute(), gpu_compute());
     return l;

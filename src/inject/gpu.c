@@ -20,6 +20,13 @@ static struct {
     int (*mark)(GpuEvent e, void *stream);
     int (*wait_event)(GpuEvent e);
     int (*between)(float *ms, GpuEvent from, GpuEvent to);
+    int (*memory)(uint64_t *out, size_t bytes);
+    int (*memory_free)(uint64_t address);
+    int (*fill)(uint64_t address, unsigned char value, size_t bytes);
+    int (*load)(void **module, const void *image);
+    int (*function)(void **out, void *module, const char *name);
+    int (*launch)(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                  unsigned bz, unsigned shared, void *stream, void **params, void **extra);
 } cu;
 
 bool gpu_find(gi_err *err) {
@@ -32,7 +39,10 @@ bool gpu_find(gi_err *err) {
         {&cu.name, "cuDeviceGetName"},        {&cu.attribute, "cuDeviceGetAttribute"},
         {&cu.pointer, "cuPointerGetAttribute"}, {&cu.event, "cuEventCreate"},
         {&cu.mark, "cuEventRecord"},          {&cu.wait_event, "cuEventSynchronize"},
-        {&cu.between, "cuEventElapsedTime"},
+        {&cu.between, "cuEventElapsedTime"},  {&cu.memory, "cuMemAlloc_v2"},
+        {&cu.memory_free, "cuMemFree_v2"},    {&cu.fill, "cuMemsetD8_v2"},
+        {&cu.load, "cuModuleLoadData"},       {&cu.function, "cuModuleGetFunction"},
+        {&cu.launch, "cuLaunchKernel"},
     };
     void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
@@ -101,4 +111,29 @@ bool gpu_variable(const char *function, void *of, const char *name, uint64_t *ad
     void *found = driver ? dlsym(driver, function) : NULL;
     memcpy(&get, &found, sizeof found);
     return found && name && get(address, bytes, of, name) == 0;
+}
+
+void gpu_zero(uint64_t address, size_t bytes) {
+    cu.wait();
+    cu.fill(address, 0, bytes);
+    cu.wait();
+}
+
+uint64_t gpu_memory(size_t bytes) {
+    uint64_t address = 0;
+    if (cu.memory(&address, bytes) != 0) return 0;
+    gpu_zero(address, bytes);
+    return address;
+}
+
+void gpu_memory_free(uint64_t address) {
+    cu.memory_free(address);
+}
+
+bool gpu_run(const char *ptx, const char *name, unsigned blocks, unsigned threads, void **params) {
+    static void *function;
+    void *module;
+    if (function == NULL && (cu.load(&module, ptx) != 0 || cu.function(&function, module, name) != 0))
+        return false;
+    return cu.launch(function, blocks, 1, 1, threads, 1, 1, 0, NULL, params, NULL) == 0;
 }

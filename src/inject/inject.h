@@ -3,7 +3,8 @@
 ** the recording that `gilua record` writes of a program on the virtual GPU (record.h).
 **
 ** inject.c begins and ends it; calls.c takes the arguments of each function apart; tape.c writes
-** the recording; code.c finds the PTX of what is launched; gpu.c asks the driver itself.
+** the recording; code.c finds the PTX or machine code of what is launched; marks.c finds what such
+** machine code wrote; gpu.c asks the driver itself.
 **
 ** It records what has happened: a call is looked at where it returns. One call at a time is
 ** looked at, in the order in which they come, and what the host gets is waited for, so that a
@@ -36,6 +37,11 @@ void gpu_wait(void);      /* for all that this context was asked to do */
 void gpu_wait_stream(void *stream);
 bool gpu_read(void *to, uint64_t from, size_t bytes);
 bool gpu_is_device(uint64_t address); /* memory of the device's own? */
+void gpu_zero(uint64_t address, size_t bytes); /* and waits */
+uint64_t gpu_memory(size_t bytes);             /* of our own, zeros; 0 */
+void gpu_memory_free(uint64_t address);
+/* Runs the only kernel of a PTX, with blocks and threads in a row, in the stream of all others. */
+bool gpu_run(const char *ptx, const char *name, unsigned blocks, unsigned threads, void **params);
 /* Where a variable is that a function of the driver's gives, and its size. */
 bool gpu_variable(const char *function, void *of, const char *name, uint64_t *address,
                   size_t *bytes);
@@ -65,16 +71,18 @@ void code_gone(const void *handle);
 void code_same(const void *handle, const void *of);
 /* A handle is the kernel of this name in a module. */
 void code_function(const void *handle, const void *module, const char *name);
-/* What a launch runs; name: what CUPTI calls it, or NULL. What there is no PTX of has no arguments
-** that are known (at: NULL); code_launched refuses it. */
+/* What a launch runs; name: what CUPTI calls it, or NULL. What there is neither PTX nor machine code
+** of has no arguments that are known (at: NULL); code_launched refuses it. */
 const Launched *code_known(const void *handle, const char *name);
 const Launched *code_launched(const void *handle, const char *name);
 /* Of each word of its arguments: does it read a texture by it? NULL: by none. */
 const uint8_t *code_textures(const Launched *l);
 /* The number of an image in the recording, which has it from now on. */
 int code_number(Image *i);
-/* The image of a module; NULL where it is not known, or has no PTX. */
+/* The image of a module; NULL where it is not known, or has neither PTX nor machine code. */
 Image *code_image(const void *handle);
+/* Is it machine code alone? */
+bool code_is_machine(const Image *i);
 
 /* Does f(user, container, bytes left) for each fat binary in the files that this process runs. */
 void fat_each(void (*f)(void *user, const void *container, size_t left), void *user);
@@ -104,7 +112,7 @@ typedef struct TapeLaunch {
     const void *function;
     const char *symbol;
     const unsigned *grid, *block;
-    unsigned shared;
+    unsigned shared, cluster[3]; /* cluster: zeros: none */
     bool cooperative;
     void *stream, **params, **extra;
 } TapeLaunch;
@@ -119,7 +127,7 @@ void tape_free_all(void); /* of the device's own: its context goes */
 /* A variable that the program asked for by name. */
 void tape_variable(const void *module, const char *name, uint64_t address, size_t bytes,
                    bool managed);
-void tape_module(int number, const char *ptx, size_t len);
+void tape_module(int number, const char *code, size_t len, bool is_machine);
 /* It has been asked for in a stream. */
 void tape_copy(const Side *to, int to_where, const Side *from, int from_where, const Extent *e,
                void *stream);
@@ -129,6 +137,19 @@ void tape_before(const TapeLaunch *l);
 void tape_launch(const TapeLaunch *l, bool worked);
 void tape_wait(void); /* the host has waited, and may look */
 void tape_line(const char *fmt, ...) GI_PRINTF(1, 2); /* … as it is; where there is a recording */
+
+/* --- marks.c --- */
+
+enum { MARK_BYTES = 512 };
+
+typedef struct Marks Marks; /* of a piece of memory */
+
+Marks *marks_of(uint64_t address, size_t bytes); /* which is zeros; refuses where there is no room */
+void marks_free(Marks *m);
+/* Asks for a look at it, and marks what has changed since the last one, unless that is no matter. */
+void marks_look(Marks *m, bool marking);
+/* Does f for each run of bytes that is marked, and takes the marks away. */
+void marks_take(Marks *m, void (*f)(void *user, size_t from, size_t to), void *user);
 
 /* --- texture.c --- */
 

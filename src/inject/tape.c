@@ -8,6 +8,12 @@
 **
 ** A launch's time is between two events in its stream. The lines wait until it is known: until the
 ** host waits, or until there are MOST_TIMED launches.
+**
+** A launch of machine code is opaque: the virtual GPU cannot do it, so what it wrote is kept as data
+** ("wrote"). From the first one on all of the GPU's memory is looked at behind each launch (marks.c).
+** An opaque launch may read what other kernels wrote before it, and nothing would show there what
+** these did wrong: so that is an answer, as if the host copied it out ("read"). New memory is filled
+** with zeros, as that of a replay is: else what lies there by chance would be among the data.
 */
 #include "inject/inject.h"
 
@@ -31,6 +37,7 @@ typedef struct Region {
     bool seen;               /* by launches: memory that the host has, too */
     bool known, changed;     /* hash is of what a replay has there now; a kernel changed it since */
     XXH128_hash_t hash;
+    Marks *marks;            /* of the device's own, once there was an opaque launch */
     char begins[RECORD_NAME]; /* contents at the beginning of the recording, where that was late */
 } Region;
 
@@ -54,6 +61,11 @@ static Line *lines;
 static int n_lines, cap_lines, n_timed;
 static GpuEvent *events; /* that no line has */
 static int n_events, cap_events;
+static bool looks;  /* there was an opaque launch */
+static bool stale;  /* memory has changed since it was looked at, by no launch */
+static int n_plain; /* launches that were not opaque, since the window opened */
+static uint64_t *given; /* words of the arguments of kernels since the last opaque launch, sorted */
+static int n_given, cap_given;
 static _Thread_local GpuEvent started; /* before the launch that this thread makes */
 
 static const char *const kinds[] = {"device", "managed", "pinned", "registered", "variable"};
@@ -225,6 +237,7 @@ static void drop(Region *r) {
             memmove(&seen[i], &seen[i + 1], (size_t)(n_seen - i - 1) * sizeof *seen);
             n_seen--;
         }
+    marks_free(r->marks);
     memmove(r, r + 1, (size_t)(&regions[n_regions] - (r + 1)) * sizeof *r);
     n_regions--;
 }
@@ -249,6 +262,8 @@ void tape_memory(uint64_t address, size_t bytes, MemoryKind kind) {
     regions[at] = (Region){.address = address, .bytes = bytes, .kind = kind, .serial = n_made++};
     n_regions++;
     n_unseen += is_shared(&regions[at]);
+    if (kind == MEMORY_DEVICE) gpu_zero(address, bytes);
+    stale = true;
     tell("memory 0x%llx %zu %s", (unsigned long long)address, bytes, kinds[kind]);
 }
 
@@ -271,11 +286,11 @@ void tape_free_all(void) {
     n_events = 0; /* they were the context's */
 }
 
-void tape_module(int number, const char *ptx, size_t len) {
+void tape_module(int number, const char *code, size_t len, bool is_machine) {
     char blob[RECORD_NAME];
     if (writer == NULL || phase == OVER) return;
-    record_blob(writer, ptx, len, blob);
-    tell("module %d %s", number, blob);
+    record_blob(writer, code, len, blob);
+    tell("%s %d %s", is_machine ? "cubin" : "module", number, blob);
 }
 
 void tape_variable(const void *module, const char *name, uint64_t address, size_t bytes,
@@ -359,6 +374,7 @@ static void touched(Where w) {
 void tape_copy(const Side *to, int to_where, const Side *from, int from_where, const Extent *e,
                void *stream) {
     if (writer == NULL || phase != OPEN || !e->width || !e->height || !e->depth) return;
+    stale = true;
     Where t = where(to, to_where), f = where(from, from_where);
     if (t.device && f.device) {
         char a[120], b[120];
@@ -378,6 +394,7 @@ void tape_copy(const Side *to, int to_where, const Side *from, int from_where, c
 void tape_set(const Side *to, unsigned value, unsigned element, const Extent *e) {
     char side[120];
     if (writer == NULL || phase != OPEN || !e->width || !e->height) return;
+    stale = true;
     Where w = where(to, ON_DEVICE);
     touched(w);
     if (!w.device) return;
@@ -431,6 +448,94 @@ static void close_window(void) {
     write_lines();
 }
 
+/* --- opaque launches --- */
+
+static bool is_ours(const Region *r) {
+    return !is_shared(r);
+}
+
+static void look(bool marking) {
+    gpu_wait();
+    for (int i = 0; i < n_regions; i++) {
+        Region *r = &regions[i];
+        if (!is_ours(r)) continue;
+        if (r->marks == NULL) r->marks = marks_of(r->address, r->bytes);
+        marks_look(r->marks, marking);
+    }
+    gpu_wait();
+    stale = false;
+}
+
+/* From now on launches are looked at. What kernels wrote before is one answer. */
+static void begin_to_look(void) {
+    if (looks) return;
+    looks = true;
+    look(n_plain > 0);
+}
+
+typedef struct Taken {
+    const Region *region;
+    const char *what; /* "wrote", "read" */
+} Taken;
+
+static void tell_piece(const Taken *t, size_t from, size_t to) {
+    char blob[RECORD_NAME];
+    size_t n = to - from;
+    Region piece = {.address = t->region->address + from, .bytes = n};
+    if (!keep_region(&piece, blob))
+        refuse("%zu bytes at 0x%llx, which a kernel wrote, cannot be copied from the GPU", n,
+               (unsigned long long)piece.address);
+    tell_region(t->what, &piece, blob);
+}
+
+/* The first of the given words from an address on. */
+static int first_given(uint64_t address) {
+    int from = 0, to = n_given;
+    while (from < to) {
+        int half = (from + to) / 2;
+        if (given[half] >= address) to = half;
+        else from = half + 1;
+    }
+    return from;
+}
+
+/* Where a kernel was given an address an array begins, which is a piece of its own. */
+static void take_run(void *user, size_t from, size_t to) {
+    const Taken *t = user;
+    uint64_t base = t->region->address;
+    for (int i = first_given(base + from + 1); i < n_given && given[i] < base + to; i++) {
+        tell_piece(t, from, (size_t)(given[i] - base));
+        from = (size_t)(given[i] - base);
+    }
+    tell_piece(t, from, to);
+}
+
+static void tell_changes(const char *what) {
+    for (int i = 0; i < n_regions; i++) {
+        Taken t = {&regions[i], what};
+        if (regions[i].marks) marks_take(regions[i].marks, take_run, &t);
+    }
+    n_given = 0;
+}
+
+/* Memory that the host sees, too: what an opaque launch changed there is data as well. */
+static void tell_shared(Region *r) {
+    if (r->changed) tell_contents("wrote", r);
+}
+
+static void note_given(const gi_buf *bytes) {
+    for (size_t at = 0; at + 8 <= bytes->len; at += 8) {
+        uint64_t word;
+        memcpy(&word, bytes->data + at, sizeof word);
+        int i = first_given(word);
+        const Region *r = region_at(word);
+        if (r == NULL || (i < n_given && given[i] == word)) continue;
+        gi_grow(given, n_given, cap_given);
+        memmove(&given[i + 1], &given[i], (size_t)(n_given - i) * sizeof *given);
+        given[i] = word, n_given++;
+    }
+}
+
 /* --- launches --- */
 
 /* The arguments as they are laid out. */
@@ -461,9 +566,13 @@ void tape_before(const TapeLaunch *l) {
     gi_buf_free(&bytes);
     if (phase == WAITING && counts(k) && counted == wish.skip) open_window();
     if (phase != OPEN) return;
-    code_launched(l->function, l->symbol); /* or refuse it */
+    k = code_launched(l->function, l->symbol); /* or refuse it */
+    if (code_is_machine(k->image)) begin_to_look();
+    if (looks && stale) look(false);
+    if (looks && code_is_machine(k->image)) tell_changes("read");
     if (n_seen > 0) {
         gpu_wait();
+        if (code_is_machine(k->image)) each_seen(give_to_host);
         each_seen(take_from_host);
     }
     started = take_event();
@@ -487,12 +596,15 @@ static void tell_launch(const Launched *k, const TapeLaunch *l) {
         started = ended = NULL;
     }
     add_arguments(k, l, &bytes);
+    if (!code_is_machine(k->image)) note_given(&bytes);
     gi_buf_addf(&text, "launch %d %s %u,%u,%u %u,%u,%u %u %d", code_number(k->image), k->name,
                 l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2],
                 l->shared, l->cooperative);
     size_t rest = text.len + 1;
     gi_buf_add(&text, ended ? "" : " 0 ", ended ? 1 : 3); /* an end of text, or no time */
     add_digits(&text, &bytes);
+    if (l->cluster[0])
+        gi_buf_addf(&text, " %u,%u,%u", l->cluster[0], l->cluster[1], l->cluster[2]);
     add_line(&text, started, ended, rest);
     gi_buf_free(&bytes);
     started = NULL;
@@ -506,11 +618,16 @@ void tape_launch(const TapeLaunch *l, bool worked) {
     const Launched *k = code_known(l->function, l->symbol);
     counted += counts(k);
     if (phase != OPEN) return;
+    bool is_opaque = code_is_machine(k->image);
+    n_plain += !is_opaque;
     tell_launch(k, l);
     if (n_seen > 0) {
         gpu_wait();
         each_seen(take_from_device);
+        if (is_opaque) each_seen(tell_shared);
     }
+    if (looks) look(true);
+    if (is_opaque) tell_changes("wrote");
     if (wish.count && counted == wish.skip + wish.count) close_window();
 }
 

@@ -177,10 +177,15 @@ uint64_t texture_word(uint64_t word) {
 
 void texture_arguments(const Launched *k, uint8_t *bytes) {
     const uint8_t *is_texture = n_textures > 0 ? code_textures(k) : NULL;
-    for (size_t at = 0; is_texture && at + 8 <= k->bytes; at += 8) {
+    bool is_machine = n_textures > 0 && k->image && code_is_machine(k->image);
+    for (size_t at = 0; (is_texture || is_machine) && at + 8 <= k->bytes; at += 8) {
         uint64_t word;
         memcpy(&word, bytes + at, sizeof word);
-        if (is_texture[at / 8]) word = texture_word(word);
+        if (is_machine && texture_word(word) != word)
+            refuse("the kernel %s is machine code, and whether 0x%llx among its arguments is a "
+                   "texture cannot be told",
+                   k->name, (unsigned long long)word);
+        if (is_texture && is_texture[at / 8]) word = texture_word(word);
         memcpy(bytes + at, &word, sizeof word);
     }
 }

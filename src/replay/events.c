@@ -179,6 +179,8 @@ static void read_launch(Line *l, Event *e) {
     e->hex = word(l, &len);
     e->hex_len = len == 1 && *e->hex == '-' ? 0 : (size_t)len;
     if (!are_digits(e->hex, e->hex_len)) l->ok = false;
+    skip_blank(l);
+    if (l->at < l->end) three(l, e->cluster);
 }
 
 bool event_read(const char *line, const char *end, Event *out) {
@@ -189,13 +191,14 @@ bool event_read(const char *line, const char *end, Event *out) {
     } kinds[] = {
         {"gilua", EVENT_NONE, NULL},          {"program", EVENT_NONE, NULL},
         {"gpu", EVENT_NONE, NULL},            {"as", EVENT_NONE, NULL},
-        {"module", EVENT_MODULE, read_module},
+        {"module", EVENT_MODULE, read_module}, {"cubin", EVENT_CUBIN, read_module},
         {"variable", EVENT_VARIABLE, read_variable}, {"memory", EVENT_MEMORY, read_memory},
         {"array", EVENT_ARRAY, read_array},   {"texture", EVENT_TEXTURE, read_texture},
         {"surface", EVENT_TEXTURE, read_surface},
         {"free", EVENT_FREE, read_free},      {"write", EVENT_WRITE, read_moved},
         {"set", EVENT_SET, read_set},         {"copy", EVENT_COPY, read_copy},
-        {"launch", EVENT_LAUNCH, read_launch}, {"read", EVENT_READ, read_moved},
+        {"launch", EVENT_LAUNCH, read_launch}, {"wrote", EVENT_WROTE, read_moved},
+        {"read", EVENT_READ, read_moved},
     };
     Line l = {line, end, true};
     int len;

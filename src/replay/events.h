@@ -11,6 +11,7 @@ enum { EVENT_HANDLES_WITHIN = 1 << 16 }; /* bytes of data that may hold textures
 typedef enum EventKind {
     EVENT_NONE, /* nothing to replay: "gilua", "program", "gpu" */
     EVENT_MODULE,
+    EVENT_CUBIN, /* a module that is machine code: its launches are opaque */
     EVENT_VARIABLE,
     EVENT_MEMORY,
     EVENT_ARRAY,
@@ -22,6 +23,7 @@ typedef enum EventKind {
     EVENT_SET,
     EVENT_COPY,
     EVENT_LAUNCH,
+    EVENT_WROTE, /* what the opaque launch before it did */
     EVENT_READ
 } EventKind;
 
@@ -42,7 +44,7 @@ typedef struct Event {
     unsigned value, element;
     const char *name; /* of a blob, variable or kernel: name_len bytes of the line */
     int name_len;
-    unsigned grid[3], block[3];
+    unsigned grid[3], block[3], cluster[3]; /* cluster: zeros: the launch says none */
     uint64_t shared;
     bool cooperative;
     const char *hex; /* arguments: hex_len digits of the line */

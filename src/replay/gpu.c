@@ -202,6 +202,7 @@ static void queue_launch(ReplayGpu *g, const Op *op, const Op *more) {
     DeviceLaunch l = {.kernel = row->name,
                       .grid = {s.grid[0], s.grid[1], s.grid[2]},
                       .block = {s.block[0], s.block[1], s.block[2]},
+                      .cluster = {op->cluster[0], op->cluster[1], op->cluster[2]},
                       .shared_bytes = op->shared,
                       .params = op->params,
                       .carveout = -1};

@@ -101,9 +101,10 @@ static char *made_visible(const char *ptx, size_t len, size_t *out_len) {
     return out.data ? out.data : gi_strdup("");
 }
 
-DeviceModule *gpu_load(const ReplayGpu *g, const char *ptx, size_t len, gi_err *err) {
+DeviceModule *gpu_load(const ReplayGpu *g, const char *code, size_t len, gi_err *err) {
     size_t n;
-    char *text = made_visible(ptx, len, &n);
+    if (len >= 4 && memcmp(code, "\177ELF", 4) == 0) return device_load(g->device, code, len, err);
+    char *text = made_visible(code, len, &n);
     DeviceModule *m = device_load(g->device, text, n, err);
     free(text);
     return m;
@@ -283,7 +284,8 @@ static bool place_data(ReplayGpu *g) {
 
 static bool first_event(ReplayGpu *g, const Event *e) {
     switch (e->kind) {
-    case EVENT_MODULE: return add_module(g, e);
+    case EVENT_MODULE:
+    case EVENT_CUBIN: return add_module(g, e);
     case EVENT_VARIABLE: return add_variable(g, e);
     case EVENT_MEMORY: return add_memory(g, e);
     case EVENT_WRITE: return count_given(g, e);
@@ -539,6 +541,7 @@ static bool add_launch(ReplayGpu *g, const Event *e) {
     Op *op = add_op(g, OP_LAUNCH, e);
     memcpy(op->grid, e->grid, sizeof op->grid);
     memcpy(op->block, e->block, sizeof op->block);
+    memcpy(op->cluster, e->cluster, sizeof op->cluster);
     op->launch = g->n_launches++;
     op->row = row, op->shared = (size_t)e->shared, op->cooperative = e->cooperative;
     op->params = event_arguments(e);

@@ -49,7 +49,7 @@ typedef struct Op {
     unsigned value, element;
     int row;    /* of kernels */
     int launch; /* which of all */
-    unsigned grid[3], block[3];
+    unsigned grid[3], block[3], cluster[3];
     size_t shared;
     bool cooperative;
     uint8_t *params;
@@ -116,7 +116,7 @@ struct ReplayGpu { /* err, line and what follows: while it is made */
 /* Makes all of it: g has a recording, a device and err. */
 bool gpu_plan(ReplayGpu *g);
 void gpu_plan_free(ReplayGpu *g); /* what is in *g */
-/* Loads PTX; "compile" … */
-DeviceModule *gpu_load(const ReplayGpu *g, const char *ptx, size_t len, gi_err *err);
+/* Loads PTX or machine code; "compile" … */
+DeviceModule *gpu_load(const ReplayGpu *g, const char *code, size_t len, gi_err *err);
 
 #endif

@@ -5,6 +5,7 @@
 ** other code is loaded behind that. Memory that the host had too keeps the host's address and
 ** comes and goes with its events; so does a GPU's, whose addresses are like the host's. A variable
 ** that was elsewhere on a GPU is where the emulator has it: what has its address is changed.
+** Machine code is not run: what its launches wrote was recorded, and is written as it was.
 */
 #include "replay/replay.h"
 
@@ -20,7 +21,7 @@
 #define MOST_CODE ((uint64_t)1 << 28)  /* bytes of a module */
 
 typedef struct Loaded {
-    EmuModule *recorded, *used; /* used: other code in its place, or the same */
+    EmuModule *recorded, *used; /* used: other code in its place, or the same; NULL: machine code */
 } Loaded;
 
 typedef struct Variable { /* that the program names */
@@ -84,6 +85,7 @@ typedef struct Run {
     First first;
     int line; /* of the event at hand */
     bool ended; /* by what a kernel did */
+    bool is_opaque; /* the last launch was of machine code */
 } Run;
 
 static bool damaged(const Run *run, const char *what) {
@@ -228,6 +230,13 @@ static bool place_managed(void *user, const char *name, size_t size, uint64_t *a
     return false;
 }
 
+static bool add_module(Run *run, const Event *e, EmuModule *m) {
+    if (e->number != run->n_modules) return emu_unload(m), damaged(run, "its number is wrong");
+    gi_grow(run->modules, run->n_modules, run->cap_modules);
+    run->modules[run->n_modules++] = (Loaded){m, m};
+    return true;
+}
+
 static bool load_module(Run *run, const Event *e) {
     uint64_t bytes;
     char *ptx = blob_of(run, e, MOST_CODE, &bytes);
@@ -236,19 +245,29 @@ static bool load_module(Run *run, const Event *e) {
     EmuLink link = {.texts = &text, .n = 1, .managed = place_managed, .user = run};
     EmuModule *m = emu_link(run->emu, &link, run->err);
     free(ptx);
-    if (m == NULL) return false;
-    if (e->number != run->n_modules) return emu_unload(m), damaged(run, "its number is wrong");
-    gi_grow(run->modules, run->n_modules, run->cap_modules);
-    run->modules[run->n_modules++] = (Loaded){m, m};
-    return true;
+    return m && add_module(run, e, m);
+}
+
+static bool is_machine(const Run *run, int module) {
+    return module < run->n_modules && run->modules[module].recorded == NULL;
+}
+
+/* A variable of machine code lies where it was, among the host's addresses. */
+static bool map_variable(Run *run, const Event *e, Variable *v) {
+    const Managed *m = managed_at(run, e->address);
+    v->bytes = (size_t)e->bytes, v->address = e->address;
+    return m && emu_map_at(run->emu, e->address, m->data, v->bytes, false, "a recorded variable",
+                           run->err);
 }
 
 static bool add_variable(Run *run, const Event *e) {
     Variable v = {.module = e->number, .name = name_of(e), .recorded = e->address};
     gi_grow(run->variables, run->n_variables, run->cap_variables);
     run->variables[run->n_variables++] = v;
-    bool there = v.module < run->n_modules &&
-                 emu_symbol(run->modules[v.module].recorded, v.name, &v.bytes, &v.address);
+    bool there = is_machine(run, v.module)
+                     ? map_variable(run, e, &v)
+                     : v.module < run->n_modules && emu_symbol(run->modules[v.module].recorded,
+                                                               v.name, &v.bytes, &v.address);
     run->variables[run->n_variables - 1] = v;
     bool may_move = e->address < HOST_END;
     return (there && (v.address == e->address || may_move) && v.bytes == e->bytes) ||
@@ -287,6 +306,7 @@ static bool prepare_event(Run *run, const Event *e) {
     if (e->kind == EVENT_LAUNCH && e->cooperative) return make_barrier(run);
 
     if (e->kind == EVENT_MODULE) return load_module(run, e);
+    if (e->kind == EVENT_CUBIN) return add_module(run, e, NULL);
     if (e->kind == EVENT_VARIABLE) return add_variable(run, e);
     return e->kind != EVENT_MEMORY || make_memory(run, e);
 }
@@ -299,7 +319,7 @@ static bool replace_code(Run *run) {
         Loaded *m = &run->modules[c->module];
         EmuModule *code = emu_load(run->emu, c->ptx, c->len, run->err);
         if (code == NULL) return false;
-        if (m->used != m->recorded) emu_unload(m->used);
+        if (m->used && m->used != m->recorded) emu_unload(m->used);
         m->used = code;
     }
     return true;
@@ -539,7 +559,8 @@ static void carry_variables(Run *run, int module, bool to_other) {
         size_t bytes, other_bytes;
         if (v->module != module) continue;
         uint64_t own_at, other_at;
-        void *own = emu_symbol(m->recorded, v->name, &bytes, &own_at);
+        void *own = m->recorded ? emu_symbol(m->recorded, v->name, &bytes, &own_at)
+                                : emu_bytes(run->emu, own_at = v->address, bytes = v->bytes, NULL);
         void *other = emu_symbol(m->used, v->name, &other_bytes, &other_at);
         if (own == NULL || other == NULL || bytes != other_bytes) continue;
         if (to_other) memcpy(other, own, bytes);
@@ -613,10 +634,11 @@ static bool lacks(const EmuModule *m, const char *kernel) {
     return !emu_kernel_info(m, kernel, &info, &why) && strcmp(why.code, "usage") == 0;
 }
 
-/* Returns the code that a launch runs: other code, where it has the kernel or must have it. */
+/* Returns the code that a launch runs: other code, where it has the kernel or must have it. NULL: it
+** is machine code. */
 static EmuModule *code_of(const Run *run, int module, const char *kernel) {
     const Loaded *m = &run->modules[module];
-    return run->options->partial && lacks(m->used, kernel) ? m->recorded : m->used;
+    return run->options->partial && m->used && lacks(m->used, kernel) ? m->recorded : m->used;
 }
 
 /* What the launch that just ended was like, for when all of them are known. */
@@ -642,6 +664,7 @@ static bool launch(Run *run, const Event *e, int number, const char *kernel,
                    .shared_bytes = (size_t)e->shared,
                    .params = params,
                    .cooperative = e->cooperative,
+                   .cluster = {e->cluster[0], e->cluster[1], e->cluster[2]},
                    .budget = o->budget == 0 ? 0 : o->budget > spent ? o->budget - spent : 1,
                    .count_uninitialised = o->count_uninitialised,
                    .check_races = o->check_races,
@@ -659,6 +682,17 @@ static bool launch(Run *run, const Event *e, int number, const char *kernel,
     note(run, &l, &r);
     if (r.status != EMU_OK) end_by(run, &r);
     return true;
+}
+
+/* What it did follows as data. It may have touched anything. */
+static void opaque_launch(Run *run, const char *kernel) {
+    ReplayResult *out = run->out;
+    kernel_row(run, kernel)->launches++;
+    gi_grow(run->taken, out->n_launches, run->cap_taken);
+    run->taken[out->n_launches] = (ReplayTaken){0};
+    if (run->options->touches) replay_touched(&out->touches, run->emu, out->n_launches, false);
+    out->n_launches++;
+    run->is_opaque = true;
 }
 
 uint8_t *replay_joined(const uint8_t *first, size_t first_bytes, ReplayJoin at,
@@ -711,6 +745,13 @@ static bool run_launch(Run *run, const Event *e) {
     int n = run->out->n_launches;
     if (e->number >= run->n_modules) return damaged(run, "there is no such module");
     char *kernel = name_of(e);
+    if (code_of(run, e->number, kernel) == NULL) {
+        bool apart = nothing_between(run);
+        if (apart) opaque_launch(run, kernel);
+        free(kernel);
+        return apart;
+    }
+    run->is_opaque = false;
     uint8_t *params = arguments(run, e);
     if (n < o->n_joins && o->joins[n]) return put_off(run, e, kernel, params, o->joins[n]), true;
     bool ok = run->first.kernel ? launch_both(run, e, params)
@@ -737,6 +778,7 @@ static bool run_event(Run *run, const Event *e) {
     case EVENT_SET: return set_rows(run, e);
     case EVENT_COPY: return copy_rows(run, e);
     case EVENT_LAUNCH: return run_launch(run, e);
+    case EVENT_WROTE: return !run->is_opaque || write_rows(run, e);
     case EVENT_READ: return read_rows(run, e);
     default: return true;
     }
@@ -801,7 +843,8 @@ static void release(Run *run) {
 static bool has_data(const Recording *r, const Event *e) {
     uint64_t bytes;
     char name[RECORD_NAME] = "";
-    if ((e->kind != EVENT_WRITE && e->kind != EVENT_READ) || event_is_nothing(e)) return true;
+    bool has = e->kind == EVENT_WRITE || e->kind == EVENT_WROTE || e->kind == EVENT_READ;
+    if (!has || event_is_nothing(e)) return true;
     if (e->name_len != RECORD_NAME - 1 || !event_is_small(e)) return false;
     memcpy(name, e->name, RECORD_NAME - 1);
     return recording_size(r, name, &bytes) && bytes == event_volume(e);

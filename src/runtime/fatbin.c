@@ -83,20 +83,20 @@ static bool unpack(const Entry *e, char *text) {
            (int)e->full;
 }
 
-/* The payload without the zeros that fill it up. */
-static bool add_text(const Entry *e, gi_buf *out, gi_err *err) {
-    if (e->full == 0) {
-        gi_buf_add(out, (const char *)e->payload, strnlen((const char *)e->payload, e->bytes));
-        return true;
-    }
-    char *text = malloc(e->full);
-    if (text == NULL)
-        return gi_fail(err, "nomem", "no memory for %llu bytes of PTX",
+/* The payload; of text without the zeros that fill it up. */
+static bool add_payload(const Entry *e, gi_buf *out, gi_err *err) {
+    const char *bytes = (const char *)e->payload;
+    char *room = e->full ? malloc(e->full) : NULL;
+    if (e->full && room == NULL)
+        return gi_fail(err, "nomem", "no memory for %llu bytes of a fat binary",
                        (unsigned long long)e->full);
-    bool ok = unpack(e, text);
-    if (ok) gi_buf_add(out, text, strnlen(text, e->full));
-    free(text);
-    return ok || gi_fail(err, "format", "PTX in a fat binary cannot be unpacked");
+    bool ok = e->full == 0 || unpack(e, room);
+    size_t n = e->full ? e->full : e->bytes;
+    if (e->full) bytes = room;
+    if (ok) gi_buf_add(out, bytes, e->kind == FAT_PTX ? strnlen(bytes, n) : n);
+    free(room);
+    return ok || gi_fail(err, "format", "%s in a fat binary cannot be unpacked",
+                         e->kind == FAT_PTX ? "PTX" : "machine code");
 }
 
 static void list_entry(gi_buf *list, const Entry *e) {
@@ -115,26 +115,47 @@ static bool no_ptx(gi_buf *list, int arch, gi_err *err) {
     return false;
 }
 
-bool fatbin_ptx(const void *data, size_t len, int arch, gi_buf *out, int *registers, gi_err *err) {
+static bool fits(const Entry *e, int kind, int arch) {
+    return e->kind == kind && e->arch <= arch && (kind == FAT_PTX || e->arch / 10 == arch / 10);
+}
+
+/* The entry of a kind for the highest architecture that fits; its arch is -1 where there is none,
+** and *list says what there is. */
+static bool best_entry(const void *data, size_t len, int kind, int arch, Entry *best, gi_buf *list,
+                       gi_err *err) {
     size_t size;
+    *best = (Entry){.arch = -1};
     if (!fatbin_size(data, len, &size))
         return gi_fail(err, "format",
                        "what the program registers is no fat binary of a version "
                        "that is known");
     const uint8_t *p = (const uint8_t *)data + number((const uint8_t *)data + 6, 2);
     const uint8_t *end = (const uint8_t *)data + size;
-    Entry best = {.arch = -1}, e;
-    gi_buf list = {0};
+    Entry e;
     while (p < end) {
-        if (!next_entry(&p, end, &e, err)) {
-            gi_buf_free(&list);
-            return false;
-        }
-        list_entry(&list, &e);
-        if (e.kind == FAT_PTX && e.arch <= arch && e.arch > best.arch) best = e;
+        if (!next_entry(&p, end, &e, err)) return false;
+        list_entry(list, &e);
+        if (fits(&e, kind, arch) && e.arch > best->arch) *best = e;
     }
-    if (best.arch < 0) return no_ptx(&list, arch, err);
+    return true;
+}
+
+bool fatbin_ptx(const void *data, size_t len, int arch, gi_buf *out, int *registers, gi_err *err) {
+    Entry best;
+    gi_buf list = {0};
+    bool ok = best_entry(data, len, FAT_PTX, arch, &best, &list, err);
+    if (ok && best.arch < 0) return no_ptx(&list, arch, err);
     gi_buf_free(&list);
-    if (registers) *registers = best.registers;
-    return add_text(&best, out, err);
+    if (ok && registers) *registers = best.registers;
+    return ok && add_payload(&best, out, err);
+}
+
+bool fatbin_code(const void *data, size_t len, int arch, gi_buf *out, gi_err *err) {
+    Entry best;
+    gi_buf list = {0};
+    bool ok = best_entry(data, len, FAT_CODE, arch, &best, &list, err);
+    gi_buf_free(&list);
+    if (ok && best.arch < 0)
+        return gi_fail(err, "nolib", "there is no machine code for sm_%d", arch);
+    return ok && add_payload(&best, out, err);
 }

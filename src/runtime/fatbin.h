@@ -27,4 +27,8 @@ bool fatbin_size(const void *data, size_t len, size_t *size);
 ** to build the program. */
 bool fatbin_ptx(const void *data, size_t len, int arch, gi_buf *out, int *registers, gi_err *err);
 
+/* The same of machine code (an ELF file) that a GPU of architecture `arch` runs: the highest of its
+** own generation. */
+bool fatbin_code(const void *data, size_t len, int arch, gi_buf *out, gi_err *err);
+
 #endif

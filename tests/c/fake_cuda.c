@@ -1,11 +1,12 @@
 /* fake_cuda.c - a libcuda.so without a GPU, for `GILUA_CUDA=… gilua … --device cuda`: fake_driver.h
 ** with the driver's names, whose kernels run on the virtual GPU. gilua's own kernels, which come as
-** machine code, are fake_driver.h's; no other machine code is taken, and textures read nothing.
+** machine code, are fake_driver.h's, and fake_cubin.h's is the PTX in it; textures read nothing.
 ** What a kernel does wrong is said on standard error, and costs the context, as on a GPU.
 */
 #include "fake_driver.h"
 
 #include "emu_model.h"
+#include "fake_cubin.h"
 
 static Emu *emu;
 static struct Variable { /* that kernels are shown where the host has it, too */
@@ -52,12 +53,29 @@ static int virtual_unreserve(CuPointer p, size_t bytes) {
 
 /* --- code --- */
 
+/* The PTX that a module is, or stands for; NULL: gilua's own kernels, which are none. */
+static const char *ptx_of(const void *image) {
+    Elf64_Ehdr h;
+    if (memcmp(image, ELFMAG, SELFMAG) != 0) return image;
+    memcpy(&h, image, sizeof h);
+    const char *bytes = image;
+    Elf64_Shdr sections[64];
+    if (h.e_shnum > 64 || h.e_shstrndx >= h.e_shnum) return NULL;
+    memcpy(sections, bytes + h.e_shoff, h.e_shnum * sizeof *sections);
+    for (int i = 0; i < h.e_shnum; i++)
+        if (strcmp(bytes + sections[h.e_shstrndx].sh_offset + sections[i].sh_name,
+                   FAKE_CUBIN_PTX) == 0)
+            return bytes + sections[i].sh_offset;
+    return NULL;
+}
+
 static int virtual_module_load(CuModule *m, const void *image, unsigned n, int *options,
                             void **values) {
     gi_err err;
     EmuModule *loaded = NULL;
-    if (memcmp(image, "\177ELF", 4) != 0) {
-        loaded = emu_load(emu, image, strlen(image), &err);
+    const char *ptx = ptx_of(image);
+    if (ptx) {
+        loaded = emu_load(emu, ptx, strlen(ptx), &err);
         if (loaded == NULL) {
             if (n > 0) snprintf(values[0], (size_t)(uintptr_t)values[1], "%s", err.message);
             return CU_INVALID_PTX;
@@ -206,6 +224,19 @@ static int virtual_launch_kernel(CuFunction f, unsigned gx, unsigned gy, unsigne
     return start((const Function *)f, launch_of(shape, packed, false), 1000, s);
 }
 
+static int virtual_launch_as(const CuLaunchHow *how, CuFunction f, void **params, void **extra) {
+    const unsigned shape[] = {how->grid[0],  how->grid[1],  how->grid[2], how->block[0],
+                              how->block[1], how->block[2], how->shared};
+    EmuLaunch l = launch_of(shape, extra ? extra[1] : NULL, false);
+    FAKE_CALL();
+    (void)params;
+    if (fake_launch_on(how->stream, 'k') != CU_OK) return CU_INVALID_VALUE;
+    for (unsigned i = 0; i < how->n_words; i++)
+        if (how->words[i].id == CU_LAUNCH_CLUSTER)
+            memcpy(l.cluster, how->words[i].value.cluster, sizeof l.cluster);
+    return start((const Function *)f, l, 1000, how->stream);
+}
+
 static int virtual_launch_cooperative(CuFunction f, unsigned gx, unsigned gy, unsigned gz,
                                    unsigned bx, unsigned by, unsigned bz, unsigned shared_bytes,
                                    CuStream s, void **params) {
@@ -244,6 +275,7 @@ static int virtual_init(unsigned flags) {
 #define fake_module_functions   virtual_module_functions
 #define fake_function_param     virtual_function_param
 #define fake_launch             virtual_launch_kernel
+#define fake_launch_as          virtual_launch_as
 #define fake_launch_cooperative virtual_launch_cooperative
 
 #define QUOTED(name)  #name

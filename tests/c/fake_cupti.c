@@ -2,7 +2,8 @@
 ** functions stand before those of the driver, tell a subscriber of each call as CUPTI documents it,
 ** and pass it on to gilua's own libcuda. It also does what NVIDIA's driver does in cuInit: it loads
 ** the library that CUDA_INJECTION64_PATH names. FAKE_CUPTI_TAKEN: another tool is at it; _CUBIN:
-** modules are machine code, as far as the subscriber knows; _UNSEEN: nobody is told which function
+** modules are machine code, as far as the subscriber knows ("bare": which does not say what it is
+** given); _UNSEEN: nobody is told which function
 ** is which.
 */
 #include <dlfcn.h>
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fake_cubin.h"
 #include "inject/cupti.h"
 
 #define SHOWN __attribute__((visibility("default")))
@@ -183,7 +185,9 @@ int cuLibraryGetKernel(void **function, void *module, const char *name) {
 SHOWN int cuModuleLoadData(void **module, const void *image);
 int cuModuleLoadData(void **module, const void *image) {
     int (*call)(void **, const void *);
-    ArgsLoad args = {module, getenv("FAKE_CUPTI_CUBIN") ? "\177ELF, and so on" : image};
+    size_t len;
+    const char *cubin = getenv("FAKE_CUPTI_CUBIN");
+    ArgsLoad args = {module, cubin ? fake_cubin(image, strcmp(cubin, "bare") == 0, &len) : image};
     *(void **)&call = real("cuModuleLoadData");
     tell(19, CUPTI_ENTER, "cuModuleLoadData", &args, NULL, NULL);
     int result = call(module, image);

@@ -948,6 +948,13 @@ static int fake_launch(CuFunction f, unsigned gx, unsigned gy, unsigned gz, unsi
     return CU_OK;
 }
 
+static int fake_launch_as(const CuLaunchHow *how, CuFunction f, void **params, void **extra) {
+    const unsigned *g = how->grid, *b = how->block;
+    fake_mark('K');
+    return fake_launch(f, g[0], g[1], g[2], b[0], b[1], b[2], how->shared, how->stream, params,
+                       extra);
+}
+
 static int fake_launch_cooperative(CuFunction f, unsigned gx, unsigned gy, unsigned gz,
                                    unsigned bx, unsigned by, unsigned bz, unsigned shared_bytes,
                                    CuStream s, void **params) {

@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <stdio.h>
 
+#include "../c/fake_cubin.h"
 #include "fuzz.h"
 
 static jmp_buf refused;
@@ -19,8 +20,8 @@ int gpu_compute(void) {
     return 90;
 }
 
-void tape_module(int number, const char *ptx, size_t len) {
-    if (number < 0 || strlen(ptx) > len) abort();
+void tape_module(int number, const char *code, size_t len, bool is_machine) {
+    if (number < 0 || (!is_machine && strlen(code) > len)) abort();
 }
 
 void fat_each(void (*f)(void *user, const void *container, size_t left), void *user) {
@@ -48,7 +49,7 @@ static void forget(void) {
         if (l) free(l->name), free(l->at), free(l->size), free(l->textures);
         free(l);
     }
-    for (int i = 0; i < n_images; i++) free(images[i]->ptx), free(images[i]);
+    for (int i = 0; i < n_images; i++) free(images[i]->code), free(images[i]);
     free(functions.rows), free(modules.rows);
     functions = modules = (Map){0};
     n_images = n_numbers = 0;
@@ -63,7 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     return 0;
 }
 
-/* PTX, and a container with it. */
+/* PTX, a container with it, and machine code. */
 void fuzz_seeds(FuzzAdd *add) {
     static const char ptx[] =
         "// x\n.version 8.0\n.target sm_90\n.address_size 64\n"
@@ -88,4 +89,8 @@ void fuzz_seeds(FuzzAdd *add) {
     memcpy(fat.text, ptx, sizeof ptx);
     add(ptx, sizeof ptx - 1);
     add(&fat, sizeof fat);
+    size_t len;
+    void *cubin = fake_cubin(ptx, 0, &len);
+    add(cubin, len);
+    free(cubin);
 }

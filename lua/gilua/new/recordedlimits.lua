@@ -48,6 +48,12 @@ local function offsets(ptx, entry)
   return list
 end
 
+local function compiled(source, options)
+  local code, why = compiler.compile(source, { target = "compute_90", options = options })
+  if not code then fail("%s", why) end
+  return code
+end
+
 ---@class RecordedParameter
 ---@field name string
 ---@field type? string
@@ -62,7 +68,9 @@ function M.parameters(r, entries, source, options)
   local found = {}
   for name, entry in pairs(entries) do
     local module = next(r:modules_of { [entry] = true })
-    local params, at = signature.of(source, name, options), offsets(r:module(module), entry)
+    local own = r:module(module)
+    local at = own and offsets(own, entry) or offsets(compiled(source, options), name)
+    local params = signature.of(source, name, options)
     for i, p in ipairs(params) do
       local type = p.pointer and not p.struct and p.type or nil
       if at[i] then
@@ -92,7 +100,8 @@ end
 local function guessed_type(r, read)
   if (r.file:size(read.blob) or 0) > MOST_LOOKED_AT then return "u8" end
   local module = read.kernel and next(r:modules_of { [read.kernel] = true })
-  local types = module and ptxtext.types(r:module(module), read.kernel)
+  local ptx = module and r:module(module)
+  local types = ptx and ptxtext.types(ptx, read.kernel)
     or { f32 = true, f64 = true }
   local bytes = r:blob(read.blob, MOST_LOOKED_AT)
   for _, type in ipairs { "f32", "f64" } do

@@ -73,11 +73,36 @@ local function wanted(r, names)
   return list
 end
 
--- The kernels that take most of the time together.
-local function longest(r)
-  local list, total, taken = {}, 0, 0
-  for _, kernel in ipairs(r.kernels) do total = total + kernel.ns end
+-- The words of all sources that a person names.
+local function words_in(source)
+  local words = {}
+  for path in (source or ""):gmatch "[^,]+" do
+    local file <close> = io.open(path, "rb")
+    for word in (file and file:read "a" or ""):gmatch "[%a_][%w_]*" do words[word] = true end
+  end
+  return words
+end
+
+-- Kernels that may evolve: those with PTX, and those of machine code whose source is there.
+local function open_ones(r, o)
+  local list, words = {}, words_in(o.source)
   for _, kernel in ipairs(r.kernels) do
+    if not kernel.is_machine or words[(mangled.read(kernel.name))] then
+      list[#list + 1] = kernel
+    end
+  end
+  if #list == 0 then
+    fail("%s launches machine code alone (%s), of which nothing evolves: name the source of a "
+      .. "kernel, --source FILE.cu", r.path, kernel_names(r))
+  end
+  return list
+end
+
+-- The kernels that take most of the time together.
+local function longest(r, o)
+  local list, total, taken, kernels = {}, 0, 0, open_ones(r, o)
+  for _, kernel in ipairs(kernels) do total = total + kernel.ns end
+  for _, kernel in ipairs(kernels) do
     if taken < SHARE * total or #list == 0 then list[#list + 1] = kernel end
     taken = taken + kernel.ns
   end
@@ -89,7 +114,7 @@ end
 local function kernels_of(r, o, say)
   if #r.kernels == 0 then fail("%s launches no kernel: there is nothing to improve", r.path) end
   local entries, templates = {}, {}
-  for _, kernel in ipairs(o.kernel and wanted(r, o.kernel) or longest(r)) do
+  for _, kernel in ipairs(o.kernel and wanted(r, o.kernel) or longest(r, o)) do
     local name, arguments = mangled.read(kernel.name)
     if entries[name] then
       say("%s stays as it is here: another kernel made of the template %s, which takes longer, "
@@ -157,6 +182,7 @@ local function unlike(r, entries, source, options)
   for _, name in ipairs(settings.keys(entries)) do
     local module = next(r:modules_of { [entries[name]] = true })
     local own = r:module(module)
+    if not own then return ("kernel %s was recorded as machine code"):format(name) end
     local target = own:match "%.target%s+sm_(%w+)"
     local code, why = compiler.compile(source,
       { target = "compute_" .. (target or "90"), options = options })
@@ -306,6 +332,10 @@ local function module_of(r, kernels, say)
   local times, best = {}, nil
   for _, kernel in ipairs(kernels) do
     local module = next(r:modules_of { [kernel.name] = true })
+    if not r:module(module) then
+      fail("%s was recorded as machine code, of which nothing evolves: name its source, --source "
+        .. "FILE.cu", mangled.read(kernel.name))
+    end
     times[module] = (times[module] or 0) + kernel.ns
     if not best or times[module] > times[best] then best = module end
   end
@@ -324,7 +354,7 @@ end
 local function take_ptx(list, folder, o, say)
   local r = list[1]
   if #r.kernels == 0 then fail("%s launches no kernel: there is nothing to improve", r.path) end
-  local number, entries = module_of(r, o.kernel and wanted(r, o.kernel) or longest(r), say)
+  local number, entries = module_of(r, o.kernel and wanted(r, o.kernel) or longest(r, o), say)
   local module = ptxtext.canonical(r:module(number), r.path)
   local source = ptxtext.only(module, entries)
   report.write(folder .. "/module.ptx", module)

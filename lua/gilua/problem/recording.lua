@@ -20,7 +20,9 @@ local FEW_WORDS = 4000000 -- of all lines, in a recording of no size
 ---@field program string[] its command line
 ---@field use? string what it is for: train, validate, unseen, small; nil where that was not said
 ---@field events table[] the lines, each a list of words, its kind first
----@field kernels table[] { name, launches, ns }, the longest first
+---@field kernels table[] { name, launches, ns, is_machine }, the longest first
+---@field machine table<string, boolean> numbers of modules that are machine code, as the lines
+---  have them: launches of theirs are opaque
 local Recording = {}
 Recording.__index = Recording
 Recording.__close = function(self) self.file:close() end
@@ -50,11 +52,11 @@ local function refuse_many_words(text, path, place)
   end
 end
 
-local function add_launch(kernels, event)
-  local name, ns = event[3], tonumber(event[8]) or 0
+local function add_launch(r, event)
+  local kernels, name, ns = r.kernels, event[3], tonumber(event[8]) or 0
   local kernel = kernels[name]
   if not kernel then
-    kernel = { name = name, launches = 0, ns = 0 }
+    kernel = { name = name, launches = 0, ns = 0, is_machine = r.machine[event[2]] }
     kernels[name], kernels[#kernels + 1] = kernel, kernel
   end
   kernel.launches, kernel.ns = kernel.launches + 1, kernel.ns + ns
@@ -68,7 +70,7 @@ function M.open(path)
   local file, why = core.record.open(place)
   if not file then fail("%s", why) end
   local r = setmetatable({ path = path, file = file, is_whole = file:is_whole(), events = {},
-                           program = {}, kernels = {} }, Recording)
+                           program = {}, kernels = {}, machine = {} }, Recording)
   local sound, unsound = file:check()
   if not sound then fail("%s: %s", path, unsound) end
   local text = file:events()
@@ -78,7 +80,8 @@ function M.open(path)
     r.events[#r.events + 1] = event
     if event[1] == "program" then r.program = table.move(event, 2, #event, 1, {}) end
     if event[1] == "as" then r.use = event[2] end
-    if event[1] == "launch" then add_launch(r.kernels, event) end
+    if event[1] == "cubin" then r.machine[event[2]] = true end
+    if event[1] == "launch" then add_launch(r, event) end
   end
   table.sort(r.kernels, function(a, b)
     if a.ns ~= b.ns then return a.ns > b.ns end
@@ -106,8 +109,21 @@ end
 -- The first kernel that was given an address of memory, and where in its arguments, is what that
 -- memory is called by: programs of another input make theirs at other places. Of kernels that are
 -- preferred the first, where one of them was given it.
+--
+-- Of memory that a program shares out itself (PyTorch's: many arrays in one piece) each address that
+-- a kernel was given begins an array of its own.
 local function name_arguments(state, event)
   local live, hex, preferred = state.live, event[9], state.preferred[event[3]]
+  if state.shared_out and not state.machine[event[2]] then
+    for at = 0, #hex // 2 - 8, 8 do
+      local address = number_in(hex:sub(2 * at + 1, 2 * at + 16))
+      local m = memory_at(live, address)
+      local was = m and m.arrays[address]
+      if m and (preferred or not (was and was.preferred)) then
+        m.arrays[address] = { kernel = event[3], at = at, preferred = preferred }
+      end
+    end
+  end
   local known = preferred and state.known_to_preferred or state.known
   for at = 0, #hex // 2 - 8, 8 do
     local digits = hex:sub(2 * at + 1, 2 * at + 16)
@@ -124,7 +140,8 @@ local STEPS = {}
 
 function STEPS.memory(state, event)
   local first, bytes = integer(event[2]), integer(event[3])
-  state.live[first], state.known, state.known_to_preferred = { bytes = bytes }, {}, {}
+  state.live[first], state.known, state.known_to_preferred =
+    { bytes = bytes, arrays = {} }, {}, {}
 end
 
 function STEPS.free(state, event)
@@ -134,17 +151,28 @@ end
 
 function STEPS.variable(state, event)
   local first, bytes = integer(event[4]), integer(event[5])
-  state.live[first] = { bytes = bytes, called = { variable = event[3], preferred = true } }
+  state.live[first] = { bytes = bytes, arrays = {},
+    called = { variable = event[3], preferred = true } }
 end
 
 function STEPS.launch(state, event)
   name_arguments(state, event)
 end
 
+-- The array that begins last at an address or before it.
+local function array_at(m, address)
+  local best
+  for first in pairs(m.arrays) do
+    if first <= address and (not best or first > best) then best = first end
+  end
+  return best and m.arrays[best]
+end
+
 function STEPS.read(state, event)
   local address = math.tointeger(tonumber(event[2]))
   local m = address and memory_at(state.live, address)
-  table.insert(state.reads, { blob = event[#event], memory = m })
+  table.insert(state.reads, { blob = event[#event], memory = m,
+    called = m and state.shared_out and array_at(m, address) })
 end
 
 --- The pieces that the host got, in order.
@@ -155,13 +183,13 @@ end
 ---  one
 function Recording:reads(preferred)
   local state = { live = {}, known = {}, known_to_preferred = {}, reads = {},
-    preferred = preferred or {} }
+    preferred = preferred or {}, machine = self.machine, shared_out = next(self.machine) ~= nil }
   for _, event in ipairs(self.events) do
     local step = STEPS[event[1]]
     if step then step(state, event) end
   end
   for i, read in ipairs(state.reads) do
-    local called = read.memory and read.memory.called or {}
+    local called = read.called or read.memory and read.memory.called or {}
     state.reads[i] = { blob = read.blob, kernel = called.kernel, at = called.at,
       variable = called.variable }
   end
@@ -199,10 +227,11 @@ function Recording:blob(name, most)
   return bytes
 end
 
---- The device code that a module was loaded from.
+--- The PTX that a module was loaded from; nil: it is machine code.
 ---@param number integer
----@return string ptx
+---@return string? ptx
 function Recording:module(number)
+  if self.machine[tostring(number)] then return nil end
   for _, event in ipairs(self.events) do
     if event[1] == "module" and event[2] == tostring(number) then return self:blob(event[3]) end
   end
@@ -278,10 +307,14 @@ end
 ---@param r gilua.recording
 ---@return string
 function M.line(r)
-  local launches, reads = r:count "launch", r:count "read"
-  return ("%s has %d launch%s of %d kernel%s and %d piece%s of what was copied out, in %d kB%s")
+  local launches, reads, opaque = r:count "launch", r:count "read", 0
+  for _, kernel in ipairs(r.kernels) do
+    opaque = opaque + (kernel.is_machine and kernel.launches or 0)
+  end
+  return ("%s has %d launch%s of %d kernel%s%s and %d piece%s of what was copied out, in %d kB%s")
     :format(r.path, launches, launches == 1 and "" or "es", #r.kernels,
-      #r.kernels == 1 and "" or "s", reads, reads == 1 and "" or "s",
+      #r.kernels == 1 and "" or "s",
+      opaque > 0 and (", %d of them opaque (machine code alone),"):format(opaque) or "", reads, reads == 1 and "" or "s",
       math.ceil(lfs.attributes(r.path, "size") / 1000),
       r.is_whole and "" or "; it ends in the middle: the program did not come to its end")
 end

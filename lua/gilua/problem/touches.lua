@@ -94,7 +94,7 @@ local function recorded_access(r)
     local key = number_of .. " " .. kernel
     if known[key] == nil then
       if modules[number_of] == nil then
-        modules[number_of] = core.ptx.open(r:module(number_of)) or false
+        modules[number_of] = core.ptx.open(r:module(number_of) or "") or false
       end
       known[key] = modules[number_of] and modules[number_of]:access(kernel) or false
     end
