@@ -14,9 +14,18 @@ static int close_replay(lua_State *L) {
 int bind_replay_new(lua_State *L) {
     BindDevice *d = bind_check_device(L, 1);
     const Recording *r = bind_check_recording(L, 2);
+    lua_settop(L, 3);
+    int n = lua_isnil(L, 3) ? 0 : (luaL_checktype(L, 3, LUA_TTABLE), (int)lua_rawlen(L, 3));
+    const char **kernels = lua_newuserdatauv(L, (size_t)(n + 1) * sizeof *kernels, 0);
+    for (int i = 0; i < n; i++) {
+        lua_rawgeti(L, 3, i + 1);
+        luaL_argcheck(L, lua_type(L, -1) == LUA_TSTRING, 3, "names of kernels are strings");
+        kernels[i] = lua_tostring(L, -1); /* which the table keeps */
+        lua_pop(L, 1);
+    }
     BindChild *c = bind_new_child(L, CLASS, false);
     gi_err err;
-    c->u.replay = replay_gpu_open(r, d->device, &err);
+    c->u.replay = replay_gpu_open(r, d->device, kernels, n, &err);
     if (c->u.replay == NULL) return bind_refused(L, &err);
     bind_adopt(c, d);
     return 1;

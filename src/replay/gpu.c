@@ -379,9 +379,11 @@ void replay_gpu_places(const ReplayGpu *g, uint64_t *there, uint64_t *elsewhere)
         *(g->memory[i].at == g->memory[i].address ? there : elsewhere) += g->memory[i].bytes;
 }
 
-ReplayGpu *replay_gpu_open(const Recording *r, Device *d, gi_err *err) {
+ReplayGpu *replay_gpu_open(const Recording *r, Device *d, const char *const *kernels, int n,
+                           gi_err *err) {
     ReplayGpu *g = gi_alloc(sizeof *g);
     g->recording = r, g->device = d, g->err = err, g->first = g->last = -1;
+    g->answering = kernels, g->n_answering = n;
     if (gpu_plan(g)) return g;
     replay_gpu_close(g);
     return NULL;

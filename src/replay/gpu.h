@@ -17,8 +17,10 @@
 typedef struct ReplayGpu ReplayGpu;
 
 /* Makes all that the recording needs on a device "cuda", which outlives it; the recording stays the
-** caller's, and open. "format", "compile", "nomem", "driver", "usage". */
-ReplayGpu *replay_gpu_open(const Recording *r, Device *d, gi_err *err);
+** caller's, and open. kernels: of those n that are machine code, what they wrote is among the reads.
+** "format", "compile", "nomem", "driver", "usage". */
+ReplayGpu *replay_gpu_open(const Recording *r, Device *d, const char *const *kernels, int n,
+                           gi_err *err);
 void replay_gpu_close(ReplayGpu *g);
 /* Bytes of memory that are where they were, and of those that had to be put elsewhere. */
 void replay_gpu_places(const ReplayGpu *g, uint64_t *there, uint64_t *elsewhere);

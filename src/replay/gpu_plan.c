@@ -282,6 +282,15 @@ static bool place_data(ReplayGpu *g) {
     return g->given_at && g->right_at && g->got_at;
 }
 
+/* Is what the launch wrote an answer? */
+static bool note_launch(ReplayGpu *g, const Event *e) {
+    g->answers = false;
+    for (int i = 0; i < g->n_answering; i++)
+        g->answers |= strlen(g->answering[i]) == (size_t)e->name_len &&
+                      memcmp(g->answering[i], e->name, (size_t)e->name_len) == 0;
+    return true;
+}
+
 static bool first_event(ReplayGpu *g, const Event *e) {
     switch (e->kind) {
     case EVENT_MODULE:
@@ -289,6 +298,8 @@ static bool first_event(ReplayGpu *g, const Event *e) {
     case EVENT_VARIABLE: return add_variable(g, e);
     case EVENT_MEMORY: return add_memory(g, e);
     case EVENT_WRITE: return count_given(g, e);
+    case EVENT_LAUNCH: return note_launch(g, e);
+    case EVENT_WROTE: return !g->answers || count_got(g, e);
     case EVENT_READ: return count_got(g, e);
     default: return true;
     }
@@ -561,7 +572,8 @@ static bool second_event(ReplayGpu *g, const Event *e) {
     case EVENT_WRITE: return add_write(g, e);
     case EVENT_SET: return add_fill(g, e);
     case EVENT_COPY: return add_copy(g, e);
-    case EVENT_LAUNCH: return add_launch(g, e);
+    case EVENT_LAUNCH: return note_launch(g, e) && add_launch(g, e);
+    case EVENT_WROTE: return !g->answers || add_read(g, e);
     case EVENT_READ: return add_read(g, e);
     default: return true;
     }

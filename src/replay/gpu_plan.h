@@ -109,6 +109,9 @@ struct ReplayGpu { /* err, line and what follows: while it is made */
     int n_kept;
     gi_err *err;
     int line, next_get;
+    const char *const *answering; /* kernels */
+    int n_answering;
+    bool answers; /* the launch at hand is of one of them */
     char **code; /* of the modules, while it opens */
     int cap_code;
 };

@@ -5,7 +5,8 @@
 ** other code is loaded behind that. Memory that the host had too keeps the host's address and
 ** comes and goes with its events; so does a GPU's, whose addresses are like the host's. A variable
 ** that was elsewhere on a GPU is where the emulator has it: what has its address is changed.
-** Machine code is not run: what its launches wrote was recorded, and is written as it was.
+** Machine code is not run: what its launches wrote was recorded, and is written as it was. Where
+** other code has its kernel, that is what the host would have got of it.
 */
 #include "replay/replay.h"
 
@@ -778,7 +779,7 @@ static bool run_event(Run *run, const Event *e) {
     case EVENT_SET: return set_rows(run, e);
     case EVENT_COPY: return copy_rows(run, e);
     case EVENT_LAUNCH: return run_launch(run, e);
-    case EVENT_WROTE: return !run->is_opaque || write_rows(run, e);
+    case EVENT_WROTE: return run->is_opaque ? write_rows(run, e) : read_rows(run, e);
     case EVENT_READ: return read_rows(run, e);
     default: return true;
     }

@@ -170,7 +170,7 @@ static ReplayGpu *replay;
 
 static bool open_replay(void) {
     file = recording_open(path, &err);
-    replay = file ? replay_gpu_open(file, device, &err) : NULL;
+    replay = file ? replay_gpu_open(file, device, NULL, 0, &err) : NULL;
     return replay != NULL;
 }
 

@@ -127,6 +127,51 @@ printf '%s\n' '.version 8.0' '.target sm_70' '.address_size 64' '.entry idle() {
 inject --quiet -o file.rec -- ./run.sh ./app file idle.ptx >out 2>err
 is "a module of a file" "0::3" "$?:$(cat err):$(events file.rec | grep -c '^module')"
 
+# --- machine code: its launches are opaque, and what they wrote is kept as data ---
+
+FAKE_CUPTI_CUBIN=1 inject -o machine.rec -- ./run.sh ./app mixed >out 2>err
+is "with kernels of machine code the program is recorded whole" "0:mixed 8 11 155" "$?:$(tail -1 out)"
+like "and how many launches these are is said" \
+  "has 12 launches of 3 kernels, 7 of them opaque \(machine code alone\), and" "$(cat err)"
+events machine.rec >machine.txt
+is "code, launches, what an opaque one reads and what it wrote, in their order" \
+  "launch scale read 512 cubin launch add wrote 512 launch scale read 512 launch add wrote 512 read 200" \
+  "$(tail -13 machine.txt | sed -nE 's/^launch [0-9]+ (\w+) .*/launch \1/p; s/^(cubin) .*/\1/p
+    s/^(read|wrote) 0x\w+400 ([0-9]+) .*/\1 \2/p' | xargs)"
+LUA_PATH="$TOP/tests/lua/?.lua;;" "$GILUA" lower.lua machine.rec machine_low.rec
+is "the virtual GPU takes what they wrote" "ok 12 12" "$("$GILUA" replay.lua machine_low.rec | tr '\t' ' ')"
+is "a GPU does them" "ok 12 12" "$(
+  env -u LD_LIBRARY_PATH GILUA_CUDA=${FAKE_CUDA:-$TOP/build/tests/libcuda_fake.so} \
+    "$GILUA" gpu.lua machine_low.rec | tr '\t' ' ')"
+cat >wrong.lua <<'LUA'
+local gi = require "gilua"
+local r <close> = gi.recording.open "machine_low.rec"
+local wrong = {}
+for i, read in ipairs(r:replay { code = { [2] = (r:module(2):gsub("%%r6, %%r2", "%%r2, %%r2")) } }.reads) do
+  if not read.same then wrong[#wrong + 1] = i end
+end
+print(table.concat(wrong, " "))
+LUA
+is "what opaque launches alone read of other code is seen to be wrong" "10 11" "$("$GILUA" wrong.lua)"
+cat >add.cu <<'CU'
+extern "C" __global__ void add(int *p) { p[threadIdx.x] += 1; }
+CU
+sed 's/1;/2;/' add.cu >two.cu
+fails "machine code alone evolves not" "add was recorded as machine code, .*name its source" \
+  "$GILUA" new machine_low.rec -o none --kernel add
+out=$("$GILUA" new machine_low.rec -o source --source add.cu --kernel add 2>&1)
+like "its source is compared with what it wrote" \
+  "add.cu: kernel add was recorded as machine code; what is copied out is the same with it, to the bit" \
+  "$out"
+fails "another source is refused" "two.cu does not give the kernels that were recorded" \
+  "$GILUA" new machine_low.rec -o other --source two.cu --kernel add
+out=$("$GILUA" check source)
+like "and mutants are held against that" "score 1.00: 3 of 3 changes of the kernel are noticed" "$out"
+LUA_PATH="$TOP/tests/lua/?.lua;;" GILUA_NVJITLINK=/none \
+  GILUA_CUDA=${FAKE_CUDA:-$TOP/build/tests/libcuda_fake.so} env -u LD_LIBRARY_PATH \
+  "$GILUA" check source --device cuda >out 2>&1
+like "on a GPU too" "answers, largest difference 0 of 0" "$(cat out)"
+
 # What needs the driver by its own name alone, and has device code in it.
 $cc -DCLOSED -O1 -c -o closed.o "$TOP/tests/programs/injected.c"
 nm -u closed.o | awk '$2 ~ /^cu[A-Z]/ { print "int " $2 "(void) { return 0; }" }' >stub.c
@@ -149,11 +194,8 @@ refused() { # refused TEXT REGEX PROGRAM…
 refused "what is not recorded is refused, and there is no recording" \
   "gilua: the program makes a surface, .*\(cuSurfObjectCreate\), which cannot" \
   ./run.sh ./app surface
-FAKE_CUPTI_CUBIN=1 refused "machine code alone" \
-  "the kernel add is machine code alone \(a cubin\): genes are found in PTX" ./run.sh ./app
-FAKE_CUPTI_CUBIN=1 inject --quiet -o one.rec --kernel scale --skip 1 --count 1 -- ./run.sh ./app >out 2>err
-is "which is no matter where it is not recorded" "0::1" \
-  "$?:$(cat err):$(events one.rec | grep -c '^launch')"
+FAKE_CUPTI_CUBIN=bare refused "machine code that does not say what it is given" \
+  "the parameters of kernel add are not understood: .*has no kernel 'add'" ./run.sh ./app
 FAKE_CUPTI_TAKEN=1 refused "another tool at it" "MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED.*a profiler" \
   ./run.sh ./app
 misused "an option of the virtual GPU" "--check is of the virtual GPU, and ./app is recorded on" \

@@ -83,7 +83,8 @@ static void on_driver(const Recording *r) {
     if (driver() == NULL) return;
     int live = fake.live;
     fake.log[0] = fake.turns[0] = '\0';
-    ReplayGpu *g = replay_gpu_open(r, driver(), &err);
+    static const char *const answering[] = {"k", "add"};
+    ReplayGpu *g = replay_gpu_open(r, driver(), answering, 2, &err);
     if (g && replay_gpu_run(g, &o, &out, &err)) replay_gpu_free(&out);
     else if (err.message[0] == '\0') abort();
     replay_gpu_close(g);

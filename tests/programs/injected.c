@@ -231,6 +231,42 @@ static void run_add(void) {
     NEED(cuMemFree_v2(on_device));
 }
 
+/* One kernel reads on the device what another wrote there; the host sees the last one's alone. */
+static void run_mixed(void) {
+    void *library, *kernel, *f, *module, *g;
+    Pointer x, y, by;
+    size_t bytes;
+    int host[N], three = 3, n = N;
+    struct {
+        char a;
+        int b;
+    } k;
+    memset(&k, 0, sizeof k);
+    k.a = 1, k.b = 7;
+    NEED(cuLibraryLoadData(&library, fat_binary(scale), 0, 0, 0, 0, 0, 0));
+    NEED(cuLibraryGetKernel(&kernel, library, "scale"));
+    NEED(cuKernelGetFunction(&f, kernel));
+    NEED(cuLibraryGetGlobal(&by, &bytes, library, "by"));
+    NEED(cuMemcpyHtoD_v2(by, &three, bytes));
+    NEED(cuModuleLoadData(&module, add));
+    NEED(cuModuleGetFunction(&g, module, "add"));
+    NEED(cuMemAlloc_v2(&x, 4 * BYTES));
+    NEED(cuMemAlloc_v2(&y, 40 * BYTES));
+    for (int i = 0; i < N; i++) host[i] = i;
+    NEED(cuMemcpyHtoD_v2(x, host, BYTES));
+    Pointer inner = y + 1024;
+    void *args[] = {&inner, &n, &x, &k}, *others[] = {&inner};
+    for (int i = 0; i < 2; i++) {
+        NEED(cuLaunchKernel(f, 2, 1, 1, 32, 1, 1, 0, NULL, args, NULL));
+        NEED(cuLaunchKernel(g, 1, 1, 1, N, 1, 1, 0, NULL, others, NULL));
+    }
+    NEED(cuMemcpyDtoHAsync_v2(host, inner, BYTES, NULL));
+    NEED(cuCtxSynchronize());
+    show("mixed", host);
+    NEED(cuMemFree_v2(x));
+    NEED(cuMemFree_v2(y));
+}
+
 /* Of an array of 8 x 3 numbers. */
 static void run_sample(void) {
     struct {
@@ -306,6 +342,7 @@ int main(int argc, char **argv) {
     run_add();
     if (strcmp(also, "surface") == 0) cuSurfObjectCreate(&surface, &device);
     if (strcmp(also, "texture") == 0) run_sample();
+    if (strcmp(also, "mixed") == 0) run_mixed();
     if (strcmp(also, "file") == 0) load_file(argv[2]);
     if (strcmp(also, "die") == 0) abort();
     return 0;

@@ -4,6 +4,7 @@
 --- inherits what is not of one launch alone; replayer.lua is its twin for the virtual GPU.
 
 local runner = require "gilua.farm.runner"
+local settings = require "gilua.base.settings"
 
 local M = setmetatable({}, { __index = runner })
 M.__index = M
@@ -52,7 +53,8 @@ function M:use(case)
   self.twin:use(case)
   if not case then return end
   local why
-  self.replay, why = self.device:replay(self.twin.recording.file)
+  self.replay, why = self.device:replay(self.twin.recording.file,
+    settings.keys(self.twin.recorded:kernels()))
   if not self.replay then error(("%s: %s"):format(case.recording, why), 0) end
   self.twin.expected, self.own_share = own_answers(self)
 end

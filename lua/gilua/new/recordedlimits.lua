@@ -96,6 +96,32 @@ local function looks_like(bytes, type)
   return like > 0 and (like + zeros) / seen >= MOSTLY
 end
 
+local function add_piece(e, got, expected, type)
+  if #got % (tonumber(type:match "%d+") // 8) ~= 0 then return end
+  local a, b = core.array.frombytes(got, type), core.array.frombytes(expected, type)
+  e.n = e.n + #a
+  for i = 1, #a, math.max(1, #a // MOST_SEEN) do
+    local x, y = b[i], a[i]
+    if x - x == 0 and y - y == 0 then precision.add_error(e, math.abs(x), math.abs(x - y)) end
+  end
+  e.finite = e.finite == 0 and 0 or e.n -- of those that were looked at
+end
+
+--- How far a piece is from what it was, as a share of its largest number; nil where it is none of
+--- floats.
+---@param got string
+---@param was string
+---@return number?
+function M.distance(got, was)
+  for _, type in ipairs { "f32", "f64" } do
+    if #got == #was and looks_like(was, type) then
+      local e = precision.no_errors()
+      add_piece(e, got, was, type)
+      return e.n == e.finite and e.most / math.max(e.largest, 1e-30) or nil
+    end
+  end
+end
+
 -- A float that the kernel has in memory, where the numbers look so; or bytes.
 local function guessed_type(r, read)
   if (r.file:size(read.blob) or 0) > MOST_LOOKED_AT then return "u8" end
@@ -143,17 +169,6 @@ end
 
 --------------------------------------------------------------------------------------------------
 -- Limits
-
-local function add_piece(e, got, expected, type)
-  if #got % (tonumber(type:match "%d+") // 8) ~= 0 then return end
-  local a, b = core.array.frombytes(got, type), core.array.frombytes(expected, type)
-  e.n = e.n + #a
-  for i = 1, #a, math.max(1, #a // MOST_SEEN) do
-    local x, y = b[i], a[i]
-    if x - x == 0 and y - y == 0 then precision.add_error(e, math.abs(x), math.abs(x - y)) end
-  end
-  e.finite = e.finite == 0 and 0 or e.n -- of those that were looked at
-end
 
 -- The errors of a replay, by the names of rows.
 local function add_errors(judge, r, errors)

@@ -114,7 +114,7 @@ end
 -- a kernel was given begins an array of its own.
 local function name_arguments(state, event)
   local live, hex, preferred = state.live, event[9], state.preferred[event[3]]
-  if state.shared_out and not state.machine[event[2]] then
+  if state.shared_out and (preferred or not state.machine[event[2]]) then
     for at = 0, #hex // 2 - 8, 8 do
       local address = number_in(hex:sub(2 * at + 1, 2 * at + 16))
       local m = memory_at(live, address)
@@ -157,6 +157,7 @@ end
 
 function STEPS.launch(state, event)
   name_arguments(state, event)
+  state.is_preferred = state.preferred[event[3]] ~= nil
 end
 
 -- The array that begins last at an address or before it.
@@ -175,7 +176,12 @@ function STEPS.read(state, event)
     called = m and state.shared_out and array_at(m, address) })
 end
 
---- The pieces that the host got, in order.
+-- What an opaque launch did is an answer where other code does it.
+function STEPS.wrote(state, event)
+  if state.is_preferred then STEPS.read(state, event) end
+end
+
+--- The pieces that the host got, in order; and those that opaque launches of preferred kernels wrote.
 ---@param preferred? table<string, any> kernels by name
 ---@return { blob: string, kernel?: string, at?: integer, variable?: string }[] reads; kernel, at:
 ---  the first launch (of a kernel that is preferred, where there is one) that was given an address
