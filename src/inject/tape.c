@@ -38,6 +38,7 @@ typedef struct Region {
     bool known, changed;     /* hash is of what a replay has there now; a kernel changed it since */
     XXH128_hash_t hash;
     Marks *marks;            /* of the device's own, once there was an opaque launch */
+    bool is_machine;         /* a variable of machine code */
     char begins[RECORD_NAME]; /* contents at the beginning of the recording, where that was late */
 } Region;
 
@@ -154,6 +155,23 @@ static void *host_bytes(uint64_t address) {
 static void tell_region(const char *what, const Region *r, const char *blob) {
     tell("%s 0x%llx %zu 1 %zu 1 1 %s", what, (unsigned long long)r->address, r->bytes, r->bytes,
          blob);
+}
+
+/* A blob of what is there now; false where the GPU does not say. */
+static bool keep_region(const Region *r, char name[RECORD_NAME]) {
+    void *bytes = malloc(r->bytes);
+    bool ok = bytes && gpu_read(bytes, r->address, r->bytes);
+    if (ok) record_blob(writer, bytes, r->bytes, name);
+    free(bytes);
+    return ok;
+}
+
+static void tell_kept(const char *what, const Region *r) {
+    char blob[RECORD_NAME];
+    if (!keep_region(r, blob))
+        refuse("%zu bytes at 0x%llx cannot be copied from the GPU", r->bytes,
+               (unsigned long long)r->address);
+    tell_region(what, r, blob);
 }
 
 /* --- memory that both sides see --- */
@@ -303,6 +321,10 @@ void tape_variable(const void *module, const char *name, uint64_t address, size_
     gi_buf_addf(&line, "variable %d %s 0x%llx %zu", number, name, (unsigned long long)address,
                 bytes);
     add_line(&line, NULL, NULL, 0);
+    Region *r = region_at(address);
+    if (r == NULL || !code_is_machine(i) || is_shared(r)) return;
+    r->is_machine = true; /* and begins as its code says, which the virtual GPU cannot read */
+    tell_kept("write", r);
 }
 
 /* --- copies and fills --- */
@@ -408,15 +430,6 @@ static bool counts(const Launched *l) {
     return wish.kernel[0] == '\0' || record_is_called(l->name, wish.kernel);
 }
 
-/* A blob of what is there now; false where the GPU does not say. */
-static bool keep_region(const Region *r, char name[RECORD_NAME]) {
-    void *bytes = malloc(r->bytes);
-    bool ok = bytes && gpu_read(bytes, r->address, r->bytes);
-    if (ok) record_blob(writer, bytes, r->bytes, name);
-    free(bytes);
-    return ok;
-}
-
 static void open_window(void) {
     phase = OPEN;
     gpu_wait();
@@ -450,17 +463,14 @@ static void close_window(void) {
 
 /* --- opaque launches --- */
 
-static bool is_ours(const Region *r) {
-    return !is_shared(r);
-}
-
 static void look(bool marking) {
     gpu_wait();
     for (int i = 0; i < n_regions; i++) {
         Region *r = &regions[i];
-        if (!is_ours(r)) continue;
-        if (r->marks == NULL) r->marks = marks_of(r->address, r->bytes);
-        marks_look(r->marks, marking);
+        if (is_shared(r)) continue;
+        bool is_new = r->marks == NULL;
+        if (is_new) r->marks = marks_of(r->address, r->bytes);
+        marks_look(r->marks, marking && !(is_new && r->is_machine));
     }
     gpu_wait();
     stale = false;
@@ -479,13 +489,8 @@ typedef struct Taken {
 } Taken;
 
 static void tell_piece(const Taken *t, size_t from, size_t to) {
-    char blob[RECORD_NAME];
-    size_t n = to - from;
-    Region piece = {.address = t->region->address + from, .bytes = n};
-    if (!keep_region(&piece, blob))
-        refuse("%zu bytes at 0x%llx, which a kernel wrote, cannot be copied from the GPU", n,
-               (unsigned long long)piece.address);
-    tell_region(t->what, &piece, blob);
+    Region piece = {.address = t->region->address + from, .bytes = to - from};
+    tell_kept(t->what, &piece);
 }
 
 /* The first of the given words from an address on. */

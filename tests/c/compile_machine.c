@@ -149,6 +149,8 @@ static void test_broken(const gi_buf *image, uint64_t seed) {
         int n = cubin_symbols(exact, len, &s, &err);
         if (n >= 0) cubin_symbols_free(s, n);
         cubin_code_hash(exact, len, "kernel", names, &hash, &err);
+        CubinParam *params;
+        if (cubin_params(exact, len, "kernel", &params, &err) >= 0) free(params);
         free(exact);
     }
     free(bytes);
@@ -161,6 +163,39 @@ static void test_broken(const gi_buf *image, uint64_t seed) {
     has_str(err.message, "ELF", "with a reason");
     ok(!cubin_code_hash(image->data, image->len, "none", NULL, &hash, &err), "no such kernel");
     has_str(err.message, "'none'", "which is named");
+}
+
+/* Parameters lie as the compiler of the host lays a struct of them out, also beyond 4 KiB. */
+static void test_params(Compiler *c) {
+    static const char source[] =
+        "struct S { char a; double b; int c[5]; };\nstruct Huge { char x[5000]; };\n"
+        "extern \"C\" __global__ void mixed(float *p, S s, char c, int n) { p[n] = s.b + c; }\n"
+        "extern \"C\" __global__ void huge(char *p, Huge h, int n) { p[n] = h.x[n]; }\n"
+        "extern \"C\" __global__ void none() {}\n";
+    static const struct {
+        const char *kernel;
+        int n;
+        CubinParam want[4];
+    } rows[] = {{"mixed", 4, {{0, 8}, {8, 40}, {48, 1}, {52, 4}}},
+                {"huge", 3, {{0, 8}, {8, 5000}, {5008, 4}}},
+                {"none", 0, {{0, 0}}}};
+    CompileOptions o = {.target = "sm_90"};
+    CompileResult r = {0};
+    CubinParam *got;
+    gi_err err = {0};
+    ok(compile_one(c, source, sizeof source - 1, "k.cu", &o, &r, &err) && r.ok, "it compiles");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        int n = cubin_params(r.code.data, r.code.len, rows[i].kernel, &got, &err);
+        is_int(n, rows[i].n, rows[i].kernel);
+        for (int k = 0; k < n; k++) {
+            is_int((long long)got[k].offset, (long long)rows[i].want[k].offset, "where a parameter is");
+            is_int((long long)got[k].size, (long long)rows[i].want[k].size, "how long it is");
+        }
+        if (n >= 0) free(got);
+    }
+    is_int(cubin_params(r.code.data, r.code.len, "other", &got, &err), -1, "no such kernel");
+    has_str(err.message, "no kernel 'other'", "which is said");
+    compile_result_free(&r);
 }
 
 /* Options for ptxas must reach the machine code: without them tuning would tune nothing. */
@@ -198,6 +233,7 @@ int main(int argc, char **argv) {
     test_company(c);
     test_conflicts(c);
     test_options(c);
+    test_params(c);
     CompileUnit units[N];
     CompileOptions o = {.target = "sm_90"};
     CompileResult r = {0};
