@@ -94,7 +94,7 @@ gi.compile = callable({
 --- Opens a device: "emu", the virtual GPU.
 ---@param name? string default "emu"
 ---@param options? { model: string|table, approximation: integer, matrix_capability: integer }
----  what emu stands for: a file of base/gpu or a table; what its approximate functions
+---  what emu stands for: a name of base/gpus.lua, a file or a table; what its approximate functions
 ---  (sin.approx …) give: 0 the true value, rounded; what is off by all that the PTX ISA allows: 1
 ---  away from zero, 2 towards it, 3 each instruction in turn; the compute capability (75, 80, 89,
 ---  90, 100) of the GPU whose tensor cores' sums it gives, 90 where none is named
@@ -102,17 +102,10 @@ gi.compile = callable({
 ---@return string? message
 ---@return string? code
 function gi.device(name, options)
-  local model = options and options.model or "h200"
+  local gpus = require "gilua.base.gpus"
+  local model = options and options.model or gpus.chosen()
   if type(model) == "string" then
-    local found, table_or_message = pcall(require, "gilua.base.gpu." .. model)
-    if found then
-      model = table_or_message
-    elseif tostring(table_or_message):find("not found:", 1, true) then
-      trace.misuse("no GPU model is called '%s': it would be lua/gilua/base/gpu/%s.lua", model,
-        model)
-    else
-      error(table_or_message, 0)
-    end
+    model = gpus.find(model) or trace.misuse("%s", gpus.missing(model))
   end
   if options and (options.approximation or options.matrix_capability) then
     local own = { approximation = options.approximation,

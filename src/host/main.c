@@ -46,6 +46,7 @@ static const char usage_text[] =
     "       gilua verify RUN        is it right, and faster, on data nobody saw?\n"
     "       gilua judge OLD NEW     is the kernel of another file right, and faster?\n"
     "       gilua profile DIR       where its kernel's time goes\n"
+    "       gilua calibrate FILE    a model of the GPU of this machine, for --gpu FILE\n"
     "       gilua serve --mcp       gilua as a tool of agents, by the Model Context Protocol\n"
     "       gilua agent --join URL  works for gilua on other machines\n"
     "       gilua cluster status    who does, and for which runs\n"
@@ -535,7 +536,7 @@ static bool is_command(const char *word) {
         "doctor",  "improve", "new",    "check", "tune",   "evolve",  "apply",  "verify",
         "resume",  "run",     "log",    "show",  "export", "rescore", "record", "merge",
         "watch",   "replay",  "diff",   "agent", "cluster", "judge",  "serve",  "profile",
-        "nvcc",    "help",    "version", NULL};
+        "nvcc",    "help",    "version", "calibrate", NULL};
     for (const char *const *w = words; *w; w++)
         if (strcmp(*w, word) == 0) return true;
     return false;

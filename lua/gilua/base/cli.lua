@@ -21,6 +21,7 @@ local attempt = require "gilua.base.attempt"
 local printable = require "gilua.base.printable"
 local ends = require "gilua.base.ends"
 local events = require "gilua.base.events"
+local gpus = require "gilua.base.gpus"
 local settings = require "gilua.base.settings"
 
 local M = {}
@@ -55,6 +56,8 @@ M.standard = {
   { name = "jobs", type = "integer", min = 1, doc = "worker processes (one a core)" },
   { name = "cluster", type = "string",
     doc = "agents on other machines do the work: nats://HOST:4222 (gilua agent)" },
+  { name = "gpu", type = "string", doc = "the GPU that emu stands for: "
+    .. table.concat(gpus.NAMES, ", ") .. " or FILE.lua of gilua calibrate (h200)" },
   { name = "quiet", default = false, doc = "print nothing but errors" },
   { name = "resume", default = false, of_runs = true,
     doc = "go on with the last unfinished run of this command" },
@@ -285,6 +288,7 @@ local function read(spec)
     print(M.help(spec, script))
     os.exit(0, true)
   end
+  if options.gpu then gpus.choose(options.gpu) end
   if found then
     gilua.options.resume = options.resume or gilua.options.resume
     gilua.options.fresh = options.fresh or nil

@@ -17,6 +17,8 @@
 -- A GPU counts nothing: `on_gpu` takes its time, and the work from the virtual one
 -- (gilua.study.limit asks both).
 
+local gpus = require "gilua.base.gpus"
+
 local M = {}
 
 --- What a measurement of the virtual GPU has of this; part_launch: of a recording alone.
@@ -48,13 +50,13 @@ end
 
 --- The limit of what a measurement ran, on the GPU that the virtual one is.
 ---@param m gilua.measurement of the virtual GPU
----@param model? table of gilua.base.gpu (h200)
+---@param model? table of gilua.base.gpus, else what the virtual one stands for
 ---@return gilua.roofline? limit
 ---@return string? message why there is none
 function M.of(m, model)
   local why = why_not(m)
   if why then return nil, why end
-  model = model or require "gilua.base.gpu.h200"
+  model = model or gpus.model()
   local clock = model.clock_ghz
   return limit_of(m.ns, { memory_ns = m.least_memory / clock,
     arithmetic_ns = m.least_arithmetic / clock,
@@ -68,7 +70,7 @@ end
 ---@param ns number what it took there
 ---@param counted gilua.measurement of the virtual GPU, of the same kernel and case
 ---@param gpu table { sms, clock_ghz, l2_bytes, memory_rate (bytes a second) } of dev:info()
----@param model? table of gilua.base.gpu (h200): of the virtual one
+---@param model? table of gilua.base.gpus, else what the virtual one stands for
 ---@return gilua.roofline? limit
 ---@return string? message why there is none
 function M.on_gpu(ns, counted, gpu, model)
@@ -77,7 +79,7 @@ function M.on_gpu(ns, counted, gpu, model)
   if not gpu.memory_rate or gpu.memory_rate == 0 then
     return nil, "not known, as the GPU does not tell how fast its memory is"
   end
-  model = model or require "gilua.base.gpu.h200"
+  model = model or gpus.model()
   local bytes = counted.least_memory * model.dram_bytes_per_clock
   local rate, sms = gpu.memory_rate / 1e9, gpu.sms / model.sms -- bytes a nanosecond
   if bytes <= gpu.l2_bytes then
@@ -95,7 +97,7 @@ end
 ---@return string?
 function M.binds(m, model)
   if m.status ~= "ok" or not m.part_issue then return nil end
-  model = model or require "gilua.base.gpu.h200"
+  model = model or gpus.model()
   local most, by = m.part_launch or model.launch_ticks, "launch"
   for _, name in ipairs { "issue", "latency", "memory" } do
     local part = m["part_" .. name]

@@ -22,7 +22,7 @@ local RUN_S = 60 -- that a program of `gilua new --run` may run
 -- By name; each returns an exit status, nil for success.
 local COMMANDS = {
   doctor = require "gilua.command.doctor", run = program.run, record = program.record,
-  nvcc = require "gilua.command.nvcc",
+  nvcc = require "gilua.command.nvcc", calibrate = require "gilua.command.calibrate",
   improve = require("gilua.command.improve").command,
   tune = require("gilua.command.tune").command, evolve = require("gilua.command.evolve").command,
   apply = winner.apply, verify = winner.verify, log = past.log, show = past.show,
@@ -35,9 +35,9 @@ local COMMANDS = {
 
 -- Does a command's work. Its kernels run in boxed workers, and nothing can run one here: a launch
 -- that is written into a command by mistake, or into a problem.lua, is refused. `resume` may run a
--- script of the person's own.
+-- script of the person's own, and `calibrate` runs kernels of gilua's own alone.
 local function run(name)
-  if name ~= "resume" then core.device.refuse_launches() end
+  if name ~= "resume" and name ~= "calibrate" then core.device.refuse_launches() end
   return COMMANDS[name]()
 end
 
@@ -172,7 +172,7 @@ end
 
 function COMMANDS.check()
   local o = gi.cli {
-    takes = "device seed jobs cluster",
+    takes = "device gpu seed jobs cluster",
     doc = "Tells what is wrong with a problem, in order, and what evolution has to work with.",
     positional = { { name = "problem", doc = "its folder" } },
     { name = "why", default = false,

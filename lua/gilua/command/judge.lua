@@ -254,7 +254,7 @@ local function without_verdict(work)
 end
 
 local OPTIONS = {
-  takes = "device seed jobs out quiet",
+  takes = "device gpu seed jobs out quiet",
   doc = "Tells whether the kernel of another file is right, and whether it is faster.\nExit "
     .. "status: 0 right and faster, 3 right and not faster, 1 wrong, 2 it cannot be judged.",
   positional = {

@@ -8,6 +8,7 @@ local boxed = require "gilua.command.boxed"
 local ends = require "gilua.base.ends"
 local fail = require "gilua.base.fail"
 local gi = require "gilua"
+local gpus = require "gilua.base.gpus"
 local runs = require "gilua.command.runs"
 
 local MOST_LINES = 20 -- that are printed
@@ -39,8 +40,8 @@ local function spec_of(o, problem)
 end
 
 local function tell(o, problem, m, limit, case)
-  answer.say(o, "%s on %s: %s ticks, %.2f us on a virtual NVIDIA H200", problem.kernel, case,
-    gi.progress.grouped(m.ticks), m.ns / 1e3)
+  answer.say(o, "%s on %s: %s ticks, %.2f us on a virtual %s", problem.kernel, case,
+    gi.progress.grouped(m.ticks), m.ns / 1e3, gpus.model().name)
   answer.say(o, "  most of it: %s; %s", gi.roofline.binds(m) or "not known",
     limit and gi.roofline.words(limit) or "its limit is not known")
   for _, line in ipairs(part_lines(m)) do answer.say(o, "%s", line) end
@@ -143,7 +144,7 @@ end
 
 return function()
   local o = gi.cli {
-    takes = "seed jobs quiet",
+    takes = "gpu seed jobs quiet",
     doc = "Tells where a kernel's time goes, and the least time that its work can take.",
     positional = { { name = "problem", doc = "its folder, or a run's: its winner" } },
     { name = "mutant", type = "integer", min = 1,

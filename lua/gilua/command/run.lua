@@ -111,7 +111,6 @@ local function options(command)
     { name = "junit", type = "string", doc = "the file for the results as JUnit XML" },
     { name = "worst", type = "flag", doc = "approximate functions (__sinf, __fdividef …) "
       .. "give the worst value that the PTX ISA allows" },
-    { name = "gpu", default = "h200", doc = "which GPU it is" },
     { name = "memory", type = "string", check = check_bytes,
       doc = "how much memory the GPU has (20G); not named: its own, but at most three quarters of "
         .. "this machine's" },
@@ -188,11 +187,6 @@ local function tell_closed(name, found)
   io.stderr:write(printable.text(("gilua: %s needs %s, whose kernels are machine code: they cannot "
     .. "run here, and what the program makes of that is its own\n"):format(name,
     table.concat(list, ", "))))
-end
-
-local function model_of(name, memory)
-  return programhost.model(name, memory and bytes_of(memory))
-    or ends.with(ends.STATUS.usage, "--gpu %s: no such model is known", name)
 end
 
 -- Ends with a sentence where the library could not take the CUDA library's place.
@@ -297,7 +291,8 @@ end
 --------------------------------------------------------------------------------------------------
 
 local function run(o)
-  local found, model = check_program(o.program[1]), model_of(o.gpu, o.memory)
+  local found = check_program(o.program[1])
+  local model = programhost.model(o.memory and bytes_of(o.memory))
   local folder <close> = tempfolder.new()
   programhost.write_config(folder.path, o, model)
   local status, signal = core.system.run { argv = o.program,

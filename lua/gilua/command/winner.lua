@@ -519,7 +519,7 @@ end
 
 function M.verify()
   local o = gi.cli {
-    takes = "device jobs cluster quiet",
+    takes = "device gpu jobs cluster quiet",
     doc = "Measures what a run found on data that nobody saw: every answer, and the time.",
     positional = { { name = "run", doc = "the run's folder, out/…" } },
     { name = "cases", default = 5, min = 1, doc = "how many new cases of the problem's own data" },

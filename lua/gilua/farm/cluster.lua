@@ -21,6 +21,7 @@ local core = require "gilua.core"
 local crew = require "gilua.farm.crew"
 local devices_of = require "gilua.farm.devices"
 local fail = require "gilua.base.fail"
+local gpus = require "gilua.base.gpus"
 local host = require "gilua.base.host"
 local identity = require "gilua.base.identity"
 local jobqueue = require "gilua.farm.jobqueue"
@@ -85,6 +86,10 @@ function M.offer_of(problem, run, options)
 end
 
 local function check_device(device)
+  if device == "emu" and gpus.chosen() ~= gpus.USUAL then
+    fail("--gpu %s: agents' virtual GPUs stand for an %s; leave out --cluster, or --gpu",
+      gpus.chosen(), gpus.find(gpus.USUAL).name)
+  end
   if device ~= "emu" and device ~= "cuda" then
     fail("--device %s: with --cluster it is emu or cuda; which GPUs those are is said to each "
       .. "agent (gilua agent --device %s)", device, device)

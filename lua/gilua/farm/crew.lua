@@ -37,6 +37,7 @@
 
 local fail = require "gilua.base.fail"
 local core = require "gilua.core"
+local gpus = require "gilua.base.gpus"
 local jobqueue = require "gilua.farm.jobqueue"
 local wire = require "gilua.base.wire"
 
@@ -70,10 +71,10 @@ local kept -- crews whose users are through with them, by key_of; nil where none
 
 --- What crews have in common that can stand for each other.
 local function key_of(list, memory_bytes, box)
-  local parts = { box, memory_bytes }
+  local parts = { box, memory_bytes, gpus.chosen() }
   for i, worker in ipairs(list) do
     local roles = table.concat(worker.roles, "+")
-    parts[i + 2] = ("%s %s %d"):format(roles, worker.device or "", worker.depth)
+    parts[i + 3] = ("%s %s %d"):format(roles, worker.device or "", worker.depth)
   end
   return table.concat(parts, "\n")
 end
@@ -112,7 +113,7 @@ function M.open(list, memory_bytes, box, programs)
   local scratch, reason = core.file.folder()
   if not scratch then fail("%s", reason) end
   local argv = { program, "--worker", box, scratch:path(), tostring(memory_bytes),
-    programs and "programs" or "alone", M.needs_box and "needs a box" or nil }
+    programs and "programs" or "alone", gpus.chosen(), M.needs_box and "needs a box" or nil }
   local processes, why = core.farm.open(argv, #list, { memory_bytes = memory_bytes })
   if not processes then fail("%s", why) end
   local crew = M.new(list, memory_bytes, processes)

@@ -1,9 +1,9 @@
 --- programhost: what a whole CUDA program needs to run on gilua's own CUDA library, or to be
 --- recorded on a GPU: the library's folder, its settings, the program's environment.
 
-local attempt = require "gilua.base.attempt"
 local core = require "gilua.core"
 local fail = require "gilua.base.fail"
+local gpus = require "gilua.base.gpus"
 local lfs = require "lfs"
 local settings = require "gilua.base.settings"
 local textfile = require "gilua.base.textfile"
@@ -37,14 +37,11 @@ function M.stands_in(library)
   return lfs.attributes(("%s/%s"):format(library_folder(LIBRARY), library)) ~= nil
 end
 
---- Returns the model of a GPU by its name; nil where none is known.
----@param name string
+--- Returns the model of what the virtual GPU stands for.
 ---@param memory? integer bytes that it has; else its own, or three quarters of this machine's
----@return table?
-function M.model(name, memory)
-  local found, gpu = attempt(require, "gilua.base.gpu." .. name)
-  if not found then return nil end
-  local model = {}
+---@return table
+function M.model(memory)
+  local gpu, model = gpus.model(), {}
   for field, value in pairs(gpu) do model[field] = value end
   model.memory_bytes = memory or memory_of(gpu)
   return model

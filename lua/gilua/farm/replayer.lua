@@ -371,7 +371,7 @@ end
 ---@return integer registers
 ---@return integer shared_bytes
 function M:needs(code)
-  self.device = self.device or assert(core.device.open("emu", require "gilua.base.gpu.h200"))
+  self.device = self.device or assert(core.device.open("emu", require("gilua.base.gpus").model()))
   local module <close> = assert(self.device:load(code))
   local registers, shared = 0, 0
   for name in pairs(self.recorded.entries) do

@@ -11,6 +11,7 @@ local llvmcompiler = require "gilua.farm.llvmcompiler"
 local core = require "gilua.core"
 local elsewhere = require "gilua.base.elsewhere"
 local gi = require "gilua"
+local gpus = require "gilua.base.gpus"
 local kerneltable = require "gilua.problem.kerneltable"
 local ends = require "gilua.base.ends"
 local fail = require "gilua.base.fail"
@@ -698,7 +699,8 @@ end
 return function()
   compiler.here, launcher.here = true, true
   recording.memory_bytes = math.tointeger(tonumber(arg[2])) or recording.memory_bytes
+  gpus.choose(arg[4])
   local open = enter_box(arg[0], arg[1], arg[2], arg[3] == "programs")
-  if open then without_box(open, arg[4] == "needs a box") end
+  if open then without_box(open, arg[5] == "needs a box") end
   core.farm.serve(answer)
 end

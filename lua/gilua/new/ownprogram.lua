@@ -161,7 +161,7 @@ end
 local function recorded(work, program, o)
   local path, run = ("%s/%s.rec"):format(work.scratch, work.program), work.scratch .. "/run"
   lfs.mkdir(run)
-  programhost.write_config(run, { recording = path }, programhost.model "h200")
+  programhost.write_config(run, { recording = path }, programhost.model())
   local ran = boxedprogram.run({ program, table.unpack(o.arguments) }, { scratch = work.scratch,
     folder = work.here, env = programhost.environment(run, elf.read(program)),
     limit_s = o.seconds })

@@ -4,6 +4,7 @@
 local core = require "gilua.core"
 local elsewhere = require "gilua.base.elsewhere"
 local fail = require "gilua.base.fail"
+local gpus = require "gilua.base.gpus"
 local launcher = require "gilua.problem.launcher"
 local lfs = require "lfs"
 
@@ -254,7 +255,8 @@ end
 function Recording:replay(options)
   local rest = {}
   for k, v in pairs(options or {}) do rest[k] = v end
-  local model = require("gilua.base.gpu." .. (rest.model or "h200"))
+  local name = rest.model or gpus.chosen()
+  local model = gpus.find(name) or fail("%s", gpus.missing(name))
   rest.model, rest.memory_bytes = nil, rest.memory_bytes or M.memory_bytes
   if launcher.here then return self.file:replay(model, rest) end
   local r, why, code = launcher.bench().replay(self, self.path, model, rest)
