@@ -55,6 +55,7 @@ typedef struct InsPlace { /* where a decoded instruction comes from */
     int ptx_line, src_line;
     int index;   /* in PtxFunc.code, -1: made by the decoder */
     float clock, use; /* as in CostPlace */
+    float slots;
     uint64_t out;
 } InsPlace;
 
@@ -470,6 +471,7 @@ struct Warp {
     double clock;    /* modelled clocks at the end of the current block of code, but for waits */
     double late;     /* … later if all that the L1 has not comes from DRAM: waits.h */
     const Ins *at;   /* the running access to memory */
+    struct Spot *spots; /* of its function, where it is profiled; NULL */
     int n_waits;
     int64_t fuel;    /* warp instructions left in this turn */
     CostWait wait[COST_WAITS];
@@ -650,6 +652,7 @@ struct Machine {
     bool ended; /* by a fault */
     EmuCause cause; /* of the fault that is about to be raised; NONE: EMU_CAUSE_FAULT */
     gi_buf text; /* scratch of printf */
+    struct Profile *profile; /* profile.c; NULL */
     Nested *nested; /* nested.c: what the grid launches; NULL: nothing yet */
     int depth;      /* of launches by kernels */
 };

@@ -446,6 +446,7 @@ typedef struct EmuLaunch {
                                   one place: on a GPU any order is possible */
     uint32_t shuffle;         /* not 0: they do so in yet another order, of that number */
     EmuExact *exact;          /* NULL, or what the launch adds to: with no undefined values */
+    struct EmuProfile *profile; /* NULL, or what each line's costs are added to: one thread runs it */
     int threads;              /* cores that may run blocks side by side; 0, 1: one. Every answer,
                                   fault and tick is the same */
     const volatile int *interrupt;                           /* polled now and then; may be NULL */
@@ -524,6 +525,38 @@ typedef struct EmuResult {
 ** kernel, params missing) and for a kernel that is refused ("compile"); everything a kernel does
 ** wrong is in out->status. */
 bool emu_launch(EmuModule *m, const EmuLaunch *launch, EmuResult *out, gi_err *err);
+
+/* What one line of a source cost in all launches of a kernel. Clocks are those of all warps. */
+typedef struct EmuLineCost {
+    int number;                     /* 0: of no line that is known */
+    uint64_t instructions, threads; /* that warps ran; of their active lanes */
+    double slots;                   /* of a scheduler, with further passes of accesses */
+    double dependence;              /* clocks: results of arithmetic, shared memory and the L1 */
+    double memory;                  /* clocks: loads of this line, from the L2 cache or DRAM */
+    double barrier;                 /* clocks: the rest of the block, at this line's barriers */
+    uint64_t requests, sectors;     /* of warps, beyond shared memory; of 32 bytes */
+    uint64_t shared, conflicts;     /* accesses of warps to shared memory; further passes of them */
+} EmuLineCost;
+
+typedef struct EmuProfiled {
+    char *name, *file; /* of the kernel; the source that its lines are of: "" where none is known */
+    uint64_t launches;
+    double ticks;
+    EmuWork work;
+    int registers;       /* from here on of the last launch */
+    size_t shared_bytes;
+    double occupancy;
+    const char *limiter; /* what keeps an SM from holding more warps */
+    EmuLineCost *line;   /* by rising number */
+    int n_lines;
+} EmuProfiled;
+
+/* A profile is the sum of all launches that are given it (profile.h). */
+typedef struct EmuProfile EmuProfile;
+EmuProfile *emu_profile_new(void);
+void emu_profile_free(EmuProfile *p);
+int emu_profile_kernels(const EmuProfile *p);
+const EmuProfiled *emu_profile_kernel(const EmuProfile *p, int i);
 
 /* From now on no kernel runs in this process: emu_launch refuses each ("usage"), whoever calls it.
 ** For a process that has no box around it. It cannot be undone. */

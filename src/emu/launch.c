@@ -6,6 +6,7 @@
 #include "emu/exec/tex.h"
 #include "emu/check/undefined.h"
 #include "emu/exact/exact.h"
+#include "emu/profile.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -377,9 +378,11 @@ void launch_grid(Machine *m) {
         m->follows = m->shadow && m->launch->count_uninitialised && !m->launch->exact;
         note_textures(m->emu);
         cost_begin(m, resident, (uint64_t)g[0] * g[1] * g[2]);
+        if (m->launch->profile && m->depth == 0) profile_begin(m);
         turns_run(m);
         if (spills) cost_spill(m, resident);
         cost_finish(m, resident);
+        if (m->profile) profile_end(m, resident);
     }
     threads_free(m);
     shadow_free(m);

@@ -175,7 +175,7 @@ static uint64_t used_so_far(const Machine *m) {
 }
 
 bool threads_worth(Machine *m, uint64_t next, uint64_t blocks) {
-    if (m->launch->threads < 2 || m->launch->exact || m->has_clusters || next == 0 ||
+    if (m->launch->threads < 2 || m->profile || m->launch->exact || m->has_clusters || next == 0 ||
         next >= blocks || m->ended)
         return false;
     if (m->team == NULL) {

@@ -10,6 +10,7 @@ static bool set_number(Config *c, const char *key, double value) {
     if (strcmp(key, "check.uninit") == 0) c->uninitialised = value != 0;
     else if (strcmp(key, "check.streams") == 0) c->streams = value != 0;
     else if (strcmp(key, "check.order") == 0) c->order = value != 0;
+    else if (strcmp(key, "profile") == 0) c->profile = value != 0;
     else if (strcmp(key, "check.leaks") == 0) c->leaks = value != 0;
     else if (strcmp(key, "api-errors") == 0) c->api_errors = value != 0;
     else if (strcmp(key, "check.races") == 0 && c->races == EMU_RACES_NONE)

@@ -17,6 +17,7 @@ typedef struct Config {
     bool api_errors;       /* api-errors 1: errors of calls that the program does not read */
     bool order;            /* check.order 1 */
     bool streams;          /* check.streams 1 */
+    bool profile;          /* profile 1: what each line costs */
     bool skip;             /* repeats.skip 1: what changes nothing is not run again */
     char record[512];      /* record PATH: where to record; "" where not */
     char record_as[16];    /* record.as USE: what the recording is for; "" where that is not said */

@@ -5,6 +5,7 @@
 
 #include "runtime/early.h"
 #include "runtime/op.h"
+#include "runtime/profiled.h"
 #include "runtime/recorder.h"
 #include "runtime/report.h"
 
@@ -224,5 +225,6 @@ __attribute__((destructor)) static void at_end(void) {
     report_tell_unread();
     memory_leaks();
     recorder_end();
+    profiled_end();
     report->ended = 1;
 }

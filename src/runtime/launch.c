@@ -11,6 +11,7 @@
 #include "runtime/observe.h"
 #include "runtime/reorder.h"
 #include "runtime/patience.h"
+#include "runtime/profiled.h"
 #include "runtime/report.h"
 
 /* --- what kernels print ---
@@ -139,6 +140,7 @@ static bool run(const OpLaunch *l, EmuResult *r, CudaError *refusal) {
                      .footprint = c->streams,
                      .check_races = c->races,
                      .threads = c->threads,
+                     .profile = profiled(),
                      .begun_ns = report->device_ns,
                      .cooperative = l->kind.cooperative,
                      .cluster = {l->kind.cluster.x, l->kind.cluster.y, l->kind.cluster.z},

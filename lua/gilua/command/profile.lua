@@ -9,6 +9,7 @@ local ends = require "gilua.base.ends"
 local fail = require "gilua.base.fail"
 local gi = require "gilua"
 local gpus = require "gilua.base.gpus"
+local program = require "gilua.command.run"
 local runs = require "gilua.command.runs"
 
 local MOST_LINES = 20 -- that are printed
@@ -142,10 +143,19 @@ local function profile(o)
     { "lines", o.lines and tell_lines(o, problem, genome, spec) or nil } }
 end
 
+local function is_of_program()
+  for _, word in ipairs(arg) do
+    if word == "--" then return true end
+  end
+  return false
+end
+
 return function()
+  if is_of_program() then return program.profile() end
   local o = gi.cli {
     takes = "gpu seed jobs quiet",
-    doc = "Tells where a kernel's time goes, and the least time that its work can take.",
+    doc = "Tells where a kernel's time goes, and the least time that its work can take. Of a whole "
+      .. "program, by line: gilua profile [options of gilua run] -- ./app",
     positional = { { name = "problem", doc = "its folder, or a run's: its winner" } },
     { name = "mutant", type = "integer", min = 1,
       doc = "of a run: this mutant, in place of its winner" },

@@ -13,6 +13,7 @@ local lfs = require "lfs"
 local nvcc = require "gilua.farm.nvcc"
 local printable = require "gilua.base.printable"
 local programhost = require "gilua.farm.programhost"
+local programprofile = require "gilua.report.programprofile"
 local programrun = require "gilua.report.programrun"
 local recorded = require "gilua.problem.recorded"
 local recording = require "gilua.problem.recording"
@@ -109,6 +110,8 @@ local function options(command)
     { name = "json", type = "string", doc = "the file for the findings and the table, as JSON" },
     { name = "sarif", type = "string", doc = "the file for the findings as SARIF 2.1.0" },
     { name = "junit", type = "string", doc = "the file for the results as JUnit XML" },
+    { name = "profile", type = "string", doc = "a folder for what each line of the kernels costs: "
+      .. "profile.txt, profile.json, and profile.html, the source beside the heat" },
     { name = "worst", type = "flag", doc = "approximate functions (__sinf, __fdividef …) "
       .. "give the worst value that the PTX ISA allows" },
     { name = "memory", type = "string", check = check_bytes,
@@ -290,6 +293,21 @@ end
 
 --------------------------------------------------------------------------------------------------
 
+-- Writes the profile, and says its hottest lines.
+local function profile(o, folder, model)
+  local kernels = programprofile.read(folder)
+  if #kernels == 0 then
+    printable.complain
+      "there is no profile: the program ran no kernel, or ended by _exit or a signal"
+    return
+  end
+  programprofile.write(o.profile, kernels, table.concat(o.program, " "), model.name)
+  if o.quiet then return end
+  local lines = programprofile.lines(kernels)
+  lines[#lines + 1] = ("%s/profile.html has the source beside the heat"):format(o.profile)
+  io.stderr:write(printable.text(table.concat(lines, "\n")), "\n")
+end
+
 local function run(o)
   local found = check_program(o.program[1])
   local model = programhost.model(o.memory and bytes_of(o.memory))
@@ -306,6 +324,7 @@ local function run(o)
     io.stderr:write(printable.text(table.concat(programrun.lines(all, model), "\n")), "\n")
   end
   if o.recording then told_of(o) end
+  if o.profile then profile(o, folder.path, model) end
   if o.json then
     textfile.write(o.json, json.encode(programrun.value(all, model, o.program, status)) .. "\n")
   end
@@ -320,6 +339,14 @@ local M = {}
 
 function M.run()
   local o = options "run"
+  build(o)
+  return run(o)
+end
+
+--- `gilua profile -- PROGRAM`: the same with a profile.
+function M.profile()
+  local o = options "run"
+  o.profile = o.profile or o.out or "profile"
   build(o)
   return run(o)
 end

@@ -61,13 +61,13 @@ end
 --- Writes the library's settings.
 ---@param folder string in which it also leaves what it found
 ---@param o { checks?: table<string, boolean>, patience?: integer, recording?: string,
----  threads?: integer, repeats?: integer, worst?: boolean, as?: string, kernel?: string,
+---  threads?: integer, profile?: string, repeats?: integer, worst?: boolean, as?: string, kernel?: string,
 ---  skip?: integer, count?: integer } as … count: of a recording
 ---@param model table
 function M.write_config(folder, o, model)
   local checks = o.checks or {}
   -- These follow what each launch does: none is left out.
-  local follows = checks.uninit or checks.order or checks.streams
+  local follows = checks.uninit or checks.order or checks.streams or o.profile
   local lines = { "gpu " .. model.name, "repeats.skip " .. (follows and 0 or 1),
     ("patience %d"):format(o.patience or 0), "api-errors " .. (o["api-errors"] == "no" and 0 or 1) }
   for _, field in ipairs(settings.keys(model)) do
@@ -81,6 +81,7 @@ function M.write_config(folder, o, model)
     if o[name] then lines[#lines + 1] = ("record.%s %s"):format(name, o[name]) end
   end
   for check in pairs(checks) do lines[#lines + 1] = ("check.%s 1"):format(check) end
+  if o.profile then lines[#lines + 1] = "profile 1" end
   if o.threads then lines[#lines + 1] = ("threads %d"):format(o.threads) end
   if o.repeats then lines[#lines + 1] = ("repeats.most %d"):format(o.repeats) end
   textfile.write(folder .. "/config", table.concat(lines, "\n") .. "\n")

@@ -161,6 +161,7 @@ typedef struct CostBlock {
 /* Where an instruction stands in its block: clocks from the block's end on, so at most 0. */
 typedef struct CostPlace {
     float clock;  /* it issues */
+    float slots;  /* of issue */
     float use;    /* of a load: its result is waited for; infinite: not in this block, but … */
     uint64_t out; /* … these carried registers hold it, a bit each */
 } CostPlace;
@@ -181,6 +182,7 @@ typedef struct CostCarries {
 typedef struct CostWait {
     double near, far;
     float use;
+    int32_t from; /* the load's place in its function */
     uint64_t out;
 } CostWait;
 
@@ -234,6 +236,7 @@ typedef struct Cost {
     double sum_near, sum_far;        /* clocks of all blocks (waits.h) */
     double most_near, most_far;      /* … of the slowest */
     uint64_t blocks;
+    double far; /* when the launch has ended: the share of sectors that came from DRAM */
     double spill_sectors, spill_dram, spill_clocks; /* by spilled registers; clocks of all warps */
 } Cost;
 

@@ -178,6 +178,7 @@ void cost_finish(Machine *m, int resident) {
     double busiest = ceil(blocks / sms);
     for (int k = 0; k < PIPES; k++) part[k] = over(total[k] / blocks * busiest, rate[k]);
     Traffic t = traffic_of(m, resident);
+    m->cost.far = t.far;
     double bytes[3] = {l2_clocks(model, c, &t),
                        requests(t.dram, t.dram_lines, model->dram_bytes_per_clock,
                                 model->dram_lines_per_clock),

@@ -213,7 +213,7 @@ static void step(Scoreboard *s, int index, uint8_t cls) {
     if (is_copy(in)) {
         int from = in->args[1].reg;
         result_at(s, &in->args[0], s->ready[from], s->holds[from]);
-        s->place[index].clock = (float)s->clock;
+        s->place[index] = (CostPlace){.clock = (float)s->clock};
         return;
     }
     for (int k = 0; k < in->n_args; k++)
@@ -225,7 +225,9 @@ static void step(Scoreboard *s, int index, uint8_t cls) {
         if (reads(in, k)) uses_at(s, &in->args[k], issued);
     if (in->guard >= 0) use_at(s, in->guard, issued);
     double when = issued + c->waits * wait_clocks(s->model, c->wait);
-    s->place[index] = (CostPlace){(float)issued, may_miss(cls) ? INFINITY : 0, 0};
+    s->place[index] = (CostPlace){.clock = (float)issued,
+                                  .slots = (float)c->slots,
+                                  .use = may_miss(cls) ? INFINITY : 0};
     for (int k = 0; k < in->n_args; k++)
         if (ptx_is_dest(in, k)) result_at(s, &in->args[k], when, may_miss(cls) ? index + 1 : 0);
     s->clock = fmax(s->clock, issued) + c->slots;

@@ -11,6 +11,7 @@
 #define GILUA_EMU_WAITS_H
 
 #include "emu/core.h"
+#include "emu/profile.h"
 
 #include <math.h>
 
@@ -18,6 +19,10 @@
 static inline void waits_end(Warp *w, const CostWait *x) {
     double near = x->near - (double)x->use, far = x->far - (double)x->use;
     double late = w->clock + w->late;
+    if (w->spots) {
+        w->spots[x->from].near += fmax(0, near - w->clock);
+        w->spots[x->from].far += fmax(0, far - late);
+    }
     if (near > w->clock) w->clock = near;
     if (far > late) late = far;
     w->late = late > w->clock ? late - w->clock : 0;
@@ -64,7 +69,11 @@ static inline void waits_begin(const Machine *m, Warp *w) {
     if (p->use == INFINITY && p->out == 0) return; /* nobody reads it */
     waits_until(w, p->clock);
     double now = w->clock + (double)p->clock;
-    CostWait x = {now + m->cost.beyond_near, now + w->late + m->cost.beyond_far, p->use, p->out};
+    CostWait x = {.near = now + m->cost.beyond_near,
+                  .far = now + w->late + m->cost.beyond_far,
+                  .use = p->use,
+                  .from = (int32_t)(w->at - w->code->ins),
+                  .out = p->out};
     CostWait *last = w->n_waits ? &w->wait[w->n_waits - 1] : NULL;
     if (last && last->use == x.use && last->out == x.out) {
         *last = x; /* the last of them is there last */

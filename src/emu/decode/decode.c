@@ -699,6 +699,7 @@ static void add_costs(Decoder *d) {
         InsPlace *p = &code->place[i];
         if (p->index < 0) continue;
         p->clock = place[p->index].clock;
+        p->slots = place[p->index].slots;
         p->use = place[p->index].use;
         p->out = place[p->index].out;
     }

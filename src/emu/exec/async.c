@@ -232,7 +232,8 @@ static bool do_wait(Machine *m, Warp *w, const Ins *in) {
     c->n = kept;
     float here = w->code->place[in - w->code->ins].clock;
     waits_until(w, here);
-    waits_end(w, &(CostWait){near, far, here, 0});
+    int32_t from = (int32_t)(in - w->code->ins);
+    waits_end(w, &(CostWait){.near = near, .far = far, .use = here, .from = from});
     return arrive_now(m, w, c);
 }
 

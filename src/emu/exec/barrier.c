@@ -7,6 +7,7 @@
 #include "emu/exec/async.h"
 #include "emu/cost/waits.h"
 #include "emu/exec/matrix_group.h"
+#include "emu/profile.h"
 
 #include <math.h>
 #include <string.h>
@@ -61,6 +62,7 @@ static void release(Machine *m, int id) {
     for (int i = 0; i < m->n_warps; i++) {
         Warp *w = &m->warp[i];
         if (!(warps >> i & 1)) continue;
+        if (m->profile) profile_barrier(m, w, clock - w->clock);
         w->clock = clock;
         w->late = late;
         w->quiet.met = true;

@@ -16,6 +16,7 @@
 #include "emu/decode/ops.h"
 #include "emu/check/undefined.h"
 #include "emu/exact/exact.h"
+#include "emu/profile.h"
 
 #ifndef EMU_VARIANT
 #define EMU_VARIANT exec_base
@@ -202,15 +203,19 @@ Stop EMU_VARIANT(Machine *m, Warp *w) {
         EMU_OPS(OP)
 #undef OP
     };
-    const void *const *const go = m->follows || m->launch->exact ? follow : label;
+    const void *const *const go =
+        m->follows || m->launch->exact || m->profile ? follow : label;
     const Ins *code, *in;
     uint8_t *file;
     bool full;
 
     RESUME;
 
-L_FOLLOW: { /* undefined values, or numbers over the reals, before each instruction */
-    int op = m->follows ? undefined_step(m, w, in) : exact_step(m, w, in);
+L_FOLLOW: { /* a profile, undefined values, or numbers over the reals, before each instruction */
+    if (m->profile) profile_step(m, w, in);
+    int op = m->follows ? undefined_step(m, w, in)
+             : m->launch->exact ? exact_step(m, w, in)
+                                : in->op;
     if (op != STEP_DONE) goto *label[op];
     if (m->ended) return STOP_FAULT;
     NEXT;

@@ -506,6 +506,7 @@ bool warp_begin(Machine *m, Warp *w, Code *entry) {
     w->local_top = 0;
     w->clock = w->late = 0;
     w->n_waits = 0;
+    w->spots = NULL;
     w->carry = 0;
     if (!open_frame(m, w, frame_at(w, 0), entry)) return false;
     begin_frame(w, 0);
