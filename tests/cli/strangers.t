@@ -335,7 +335,8 @@ END
 lua='require("gilua.new.trial").budget = 4e5' # as what is too long ends sooner
 ready argv "a size that the program reads, and a loop that is too long" \
   'size = 512, -- your program' 'count = "n * n", role = "inout", max_error' \
-  '-- n; GUESS: n = 1024, which no source gives' '; GUESS: your program'"'"'s is 268435456; smaller here'
+  '-- n; GUESS: n = 1024, which no source gives' '; GUESS: your program'"'"'s is 268435456; smaller here' \
+  'on_gpu = { size = 1024, values = { iterations = 268435456 } }, -- with --device cuda'
 lua=
 cat >three.cu <<'END'
 #define M 48

@@ -170,15 +170,6 @@ local function result_of(folder)
   return json.decode(textfile.read(folder .. "/run/result.json", "the result"))
 end
 
--- Gives a problem the program's size.
-local function set_size(path)
-  local text = textfile.read(path, "the problem")
-  local own, original = gi.trial.smaller(text)
-  local from, to = text:find("size = " .. (own or ""), 1, true)
-  if own then textfile.write(path, text:sub(1, from - 1) .. "size = " .. original
-    .. text:sub(to + 1)) end
-end
-
 local judged = 0 -- programs
 
 local marked = 0 -- programs that stay as they were, for their launch is a person's to write
@@ -204,7 +195,6 @@ local function evolved(folder, name, text, command, row)
   local said, fine = command(("new %s.cu problem %s"):format(name,
     text:match "\n// new: ([^\n]*)" or ""))
   if not fine then return row("new: " .. last_line(said)) end
-  if is_gpu then set_size(folder .. "/problem/problem.lua") end
   said, fine = command(("evolve problem --device %s --population %d --generations %d --seed %d "
     .. "--quiet --out run"):format(options.device, options.population, options.generations,
     options.seed))

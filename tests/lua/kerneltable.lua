@@ -54,6 +54,18 @@ tap.case("the grid covers the size", function()
     "block_size_x is the default of what is tuned")
 end)
 
+tap.case("a GPU's case has the program's size and numbers", function()
+  local fields = "on_gpu = { size = 5000, values = { a = 3 } }"
+  local problem = gi.problem(scratch.problem(SAXPY, saxpy(fields)))
+  local function case_name(device) return problem:case(gi.own.case(problem, 7, device)).name end
+  tap.is(case_name "emu", "size 1000, seed 7", "the virtual GPU has the table's")
+  local spec = gi.own.case(problem, 7, "cuda:1")
+  tap.is(spec.device, "cuda:1", "a GPU answers for itself")
+  spec.device = nil -- there may be none here
+  tap.is(problem:case(spec).name, "size 5000, seed 7, a = 3", "and has the program's")
+  tap.is(problem.checked_case.size[1], 999, "the small run stays what it was")
+end)
+
 tap.case("every setting of a parameter is launched with its value", function()
   local problem = gi.problem(scratch.problem(SAXPY,
     saxpy "tune_params = { block_size_x = { 64 } }"))

@@ -7,6 +7,7 @@ local fail = require "gilua.base.fail"
 local gi = require "gilua"
 local answer = require "gilua.command.answer"
 local boxed = require "gilua.command.boxed"
+local clocks = require "gilua.command.clocks"
 local lfs = require "lfs"
 local runs = require "gilua.command.runs"
 local shell = require "gilua.base.shell"
@@ -53,12 +54,8 @@ end
 -- What fits into a GPU's caches gains otherwise than what does not.
 local function tell_size(problem, o)
   local made = problem.definition.kernel_table
-  if o.device == "emu" or not (made and made.table.made_from) then return end
-  local text = gi.textfile.read(problem.dir .. "/problem.lua", "the problem")
-  local own, original = gi.trial.smaller(text)
-  if not own then return end
-  answer.say(o, "Size: %s, and your program's is %s, where the gain may be another: %s/problem.lua "
-    .. "may say size = %s", own, original, problem.dir, original)
+  local own = o.device ~= "emu" and made and made.table.on_gpu
+  if own then answer.say(o, "Size: your program's, %s", gi.luadata.text(own)) end
 end
 
 --- Runs the data's probes, before anything is evolved on them. Refuses data that notice too little.
@@ -305,7 +302,7 @@ function M.evolved(problem, o, folder, data)
       return gi.own.drawn(problem, rng:int(1 << 31), o.device, stage)
     end,
     observers = { looking_at(data, o, watch), limited(), watch, certified,
-      gi.telling.observer(), report, o.progress or {},
+      gi.telling.observer(), report, o.progress or { on_generation = o.fitting },
       gi.progress.new { quiet = o.quiet or o.progress ~= nil, results = report } },
   }, problem, o))
   return run, watch, tuning
@@ -356,6 +353,8 @@ function M.command()
     { name = "population", type = "integer", min = 2,
       doc = "kernels in a generation (60; of gevo 256)" },
     { name = "generations", default = 12, min = 1, doc = "generations" },
+    { name = "minutes", type = "number", min = 0.1,
+      doc = "the time that it may take, by the clock, as long as a generation does not take more" },
     { name = "least", default = 0.01, min = 0.0,
       doc = "least gain of the winner, and of each gene that it keeps, as a share" },
     { name = "from", type = "string",
@@ -389,6 +388,7 @@ function M.command()
   end
   require_gevo(o)
   boxed.require(o)
+  local clock = o.minutes and clocks.of(o.minutes)
   o.population = o.population or o.scheme == "gevo" and 256 or 60
   local problem = gi.problem(o.problem)
   o.genome = genome_of(problem, o)
@@ -399,6 +399,10 @@ function M.command()
   local _ <close> = crew.keep() -- the same workers judge the data and evolve
   local data = M.judged(problem, o)
   local folder <close> = gi.folder.open(o.out, ("out/%s-%d"):format(problem.name, o.seed))
+  if clock then
+    local ending = (1 - clocks.SEARCH) * clock.left()
+    o.enough, o.fitting = clock.enough(ending), clock.fitting(ending)
+  end
   local run, watch = M.evolved(problem, o, folder, data)
   local out = folder.dir
   winner.tell_other_data(o, watch)

@@ -4,6 +4,7 @@
 
 local answer = require "gilua.command.answer"
 local boxed = require "gilua.command.boxed"
+local clocks = require "gilua.command.clocks"
 local crew = require "gilua.farm.crew"
 local ends = require "gilua.base.ends"
 local evolve = require "gilua.command.evolve"
@@ -24,24 +25,7 @@ local MOST_KERNELS = 60 -- of a generation
 local LEAST_KERNELS = 12
 local GENERATIONS_A_MINUTE = 6
 local FIRST_GENERATION = 0.1 -- of the whole time, at most
-local SEARCH = 0.6 -- of the time that is left, until the search ends; the rest is for verifying
 local CASES = 2 -- of the problem's own data, which verify makes
-
---------------------------------------------------------------------------------------------------
--- The clock
-
--- A clock of so many minutes, which began with the command.
-local function clock_of(minutes)
-  local began, all = gi.host.seconds(), 60 * minutes
-  return {
-    all = all,
-    left = function() return all - (gi.host.seconds() - began) end,
-    words = function()
-      return ("%s of %s"):format(gi.progress.duration(gi.host.seconds() - began),
-        gi.progress.duration(all))
-    end,
-  }
-end
 
 --------------------------------------------------------------------------------------------------
 -- new, check
@@ -133,7 +117,7 @@ end
 -- Says how the search goes, and gives it as many generations as there is time for: the last half of
 -- them looks around the best (gilua.own.scheme).
 local function watching(clock, ending)
-  local best, tried, began = 1, 0, gi.host.seconds()
+  local best, tried, fit = 1, 0, clock.fitting(ending)
   return {
     on_result = function(run)
       tried = tried + 1
@@ -142,10 +126,7 @@ local function watching(clock, ending)
     end,
     on_generation = function(run, record)
       best = math.max(best, record.improved and record.speedup or 1)
-      local each = (gi.host.seconds() - began) / record.generation
-      local more = math.max(0, clock.left() - ending) / each
-      run.scheme.generations = math.min(run.scheme.generations,
-        record.generation + math.tointeger(math.min(more // 1, 1 << 20)))
+      fit(run, record)
     end,
   }
 end
@@ -153,7 +134,7 @@ end
 local function search(o, problem, folder, clock)
   local _ <close> = crew.keep() -- the same workers judge the data, tune and evolve
   local data = evolve.judged(problem, setmetatable({ quiet = true }, { __index = o }))
-  local ending = (1 - SEARCH) * clock.left() -- seconds for what comes after the search
+  local ending = (1 - clocks.SEARCH) * clock.left() -- seconds for what comes after the search
   local own = setmetatable({ quiet = true, genome = problem.is_ptx and "ptx" or "source",
     scheme = problem.is_ptx and "langdon" or "steady",
     transform = problem.is_ptx and 0 or gi.own.TRANSFORM_SHARE, least = verdict.LEAST,
@@ -161,7 +142,7 @@ local function search(o, problem, folder, clock)
     population = population_of(problem, o, clock),
     generations = math.max(2, math.ceil(GENERATIONS_A_MINUTE * o.minutes)),
     progress = watching(clock, ending),
-    enough = function() return clock.left() < ending and "its time was over" or nil end,
+    enough = clock.enough(ending),
   }, { __index = o })
   local run, _, tuning = evolve.evolved(problem, own, folder, data)
   if tuning then
@@ -190,7 +171,7 @@ end
 
 local function improve(o)
   boxed.require(o)
-  local clock = clock_of(o.minutes)
+  local clock = clocks.of(o.minutes)
   liveline.begin(o.quiet, clock.words)
   liveline.show("reads %s", o.file)
   local folder = folder_of(o)

@@ -158,7 +158,7 @@ end
 ---@field args ArgumentGuess[] guessed; trying it may change them
 ---@field constants ArgumentGuess[] likewise, of variables
 ---@field shared? { text: string, note: string, times?: integer } bytes of dynamic shared memory
----@field original? string the program's sizes, where those here are smaller
+---@field original? integer[] the program's sizes, where those here are smaller
 ---@field size_note? string where the size is from; trying it may add to it
 ---@field jobs? integer worker processes; one a core
 ---@field data? gilua.adequacy how much of the kernel the data show, where changes of it were tried

@@ -4,6 +4,7 @@
 -- (gilua.luadata), its remarks on their lines, and read back before anybody else sees it: it must
 -- say the table that was meant, and nothing else.
 
+local argumentguess = require "gilua.new.argumentguess"
 local launchguess = require "gilua.new.launchguess"
 local luadata = require "gilua.base.luadata"
 local runpath = require "gilua.base.runpath"
@@ -220,6 +221,21 @@ local function add_tuning(p, shape)
   if #rules > 0 then add(p, "restrictions", rules) end
 end
 
+-- The program's own size and numbers, where those here are smaller; nil where they are not, or an
+-- array's length or a struct's member is.
+local function program_of(draft)
+  local values = {}
+  for _, one in ipairs(argumentguess.flat(draft)) do
+    local arg = one.row
+    local value = arg.original and arg == one.block and arg.value
+      and math.tointeger(tonumber(arg.original))
+    if arg.original and not value then return nil end
+    values[arg.name] = value
+  end
+  if not draft.original and not next(values) then return nil end
+  return { size = plain_size(draft.original or draft.shape.size), values = next(values) and values }
+end
+
 local function add_rest(p, draft)
   local read = draft.reading
   p.lines[#p.lines + 1] = "  -- the reference is the kernel as it is (docs/own-kernels.md: one in "
@@ -228,6 +244,8 @@ local function add_rest(p, draft)
     add(p, "checked_size", plain_size(draft.checked_size), "of the small run that every mutant "
       .. "begins with")
   end
+  local program = program_of(draft)
+  if program then add(p, "on_gpu", program, "with --device cuda: your program's") end
   add(p, "include", runpath.from_problem(read.compiler.include, draft.folder))
   local options = table.move(read.sliced.options, 1, #read.sliced.options, 1, {})
   if read.compiler.before then table.insert(options, 1, "--pre-include=" .. slice.BEFORE) end

@@ -97,9 +97,9 @@ local function halve_size(draft)
   local d = widest(shape)
   if not d then return false end
   local least = least_of(shape, d)
-  draft.original = draft.original or problemtext.size(shape.size)
+  draft.original = draft.original or table.move(shape.size, 1, #shape.size, 1, {})
   shape.size[d] = (shape.size[d] // least + 1) // 2 * least
-  draft.size_note = M.SMALLER:format(draft.original)
+  draft.size_note = M.SMALLER:format(problemtext.size(draft.original))
   return true
 end
 

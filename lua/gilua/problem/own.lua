@@ -19,7 +19,8 @@ M.TRANSFORM_SHARE = 0.25
 local MOST_GENES = 4 -- of an individual of the first population
 
 --- The spec of a case. Where there is a GPU the kernel as it is runs there for the answers: what it
---- does in milliseconds may take the virtual GPU minutes.
+--- does in milliseconds may take the virtual GPU minutes. So the case has the program's size there
+--- (`on_gpu` of a problem table).
 ---@param problem gilua.problem
 ---@param seed integer
 ---@param device? string of the experiment
@@ -28,9 +29,11 @@ local MOST_GENES = 4 -- of an individual of the first population
 function M.case(problem, seed, device, last)
   local recorded = problem.definition.recorded
   if recorded then return last and recorded:specs("validate")[1] or recorded:spec(seed) end
-  local spec = { seed = seed }
-  if problem.definition.kernel_table and device and device:find("^cuda") then
+  local spec, made = { seed = seed }, problem.definition.kernel_table
+  if made and device and device:find("^cuda") then
+    local own = made.table.on_gpu or {}
     spec.device = device:match("^cuda:%d+") or "cuda:0"
+    spec.size, spec.values = own.size, own.values
   end
   return spec
 end

@@ -14,7 +14,7 @@ local FIELDS = { -- and what each has to be
   block_size_z = true, grid = LIST, grid_div_x = LIST, grid_div_y = LIST, grid_div_z = LIST,
   shared = true, constants = "table", include = LIST, defines = LIST, options = LIST,
   tolerance = "table", grammar = "table", reference = true, checked_size = true,
-  defaults = "table", made_from = "table", check_races = "string", benign_races = "string",
+  defaults = "table", on_gpu = "table", made_from = "table", check_races = "string", benign_races = "string",
 }
 local ARGUMENT = { name = true, type = true, value = true, guess = true, count = true, fill = true,
   role = true, fields = true, bytes = true, texture = true, max_error = true, rel_error = true }
@@ -23,6 +23,7 @@ local FIELD = { ["1"] = true, ["2"] = true, ["3"] = true, at = true, each = true
 local TEXTURE = { kind = true, size = true, channels = true, layers = true, address = true,
   filter = true, coords = true, read = true, border = true }
 local TOLERANCE = { max_error = true, rel_error = true, wrong_above = true, parent_penalty = true }
+local ON_GPU = { size = true, values = true }
 local CONSTANT = { type = true, count = true, fill = true, fields = true, bytes = true }
 local GRAMMAR = { open_loops = true, initialisers = true, skip_idle = true,
   pragmas = true, restricts = true, consts = true, volatiles = true, launch_bounds = true,
@@ -88,13 +89,31 @@ local function check_size(size, where)
   end
 end
 
-local function check_checked_size(t, path)
-  if t.checked_size == nil then return end
-  check_size(t.checked_size, path .. ": checked_size")
-  local function dimensions(size) return type(size) == "table" and #size or 1 end
-  if dimensions(t.checked_size) ~= dimensions(t.size) then
-    fail("%s: checked_size has %d dimensions and size %d", path, dimensions(t.checked_size),
-      dimensions(t.size))
+local function dimensions(size) return type(size) == "table" and #size or 1 end
+
+-- A size that a field gives besides `size`.
+local function check_other_size(t, size, path, field)
+  if size == nil then return end
+  check_size(size, path .. ": " .. field)
+  if dimensions(size) ~= dimensions(t.size) then
+    fail("%s: %s has %d dimensions and size %d", path, field, dimensions(size), dimensions(t.size))
+  end
+end
+
+local function check_on_gpu(t, path)
+  local own, scalars = t.on_gpu or {}, {}
+  check_known(own, ON_GPU, path .. ": on_gpu")
+  check_kind(own.values, "table", path .. ": on_gpu.values")
+  check_other_size(t, own.size, path, "on_gpu.size")
+  for _, arg in ipairs(t.args) do scalars[arg.name] = arg.value ~= nil or nil end
+  for _, name in ipairs(settings.keys(own.values or {})) do
+    local value = own.values[name]
+    if not scalars[name] then
+      fail("%s: on_gpu.values names '%s', which is no argument with a value%s", path, name,
+        meant(name, scalars))
+    elseif math.type(value) ~= "integer" then
+      fail("%s: on_gpu.values.%s must be a whole number, not %s", path, name, settings.shown(value))
+    end
   end
 end
 
@@ -383,8 +402,9 @@ function M.check(t, path)
     if t[field] == nil then fail("%s: the field '%s' is missing", path, field) end
   end
   check_size(t.size, path .. ": size")
-  check_checked_size(t, path)
+  check_other_size(t, t.checked_size, path, "checked_size")
   check_arguments(t.args, t.constants or {}, path)
+  check_on_gpu(t, path)
   check_known(t.grammar or {}, GRAMMAR, path .. ": grammar")
   check_constants(t.constants or {}, path)
   check_tuning(t, path)
