@@ -1,0 +1,32 @@
+// running sums of rows from their ends
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+__global__ void cumsum_reverse(const float *x, float *y, int rows, int cols) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= rows) return;
+    float sum = 0.0f;
+    for (int j = cols - 1; j >= 0; j--) {
+        sum += x[row * cols + j];
+        y[row * cols + j] = sum;
+    }
+}
+
+int main() {
+    int rows = 2048, cols = 1024;
+    float *x;
+    cudaMalloc(&x, sizeof(float) * rows * cols);
+    {
+        std::vector<float> h(rows * cols);
+        for (auto &v : h) v = (float)rand() / RAND_MAX * 2 - 1;
+        cudaMemcpy(x, h.data(), sizeof(float) * h.size(), cudaMemcpyHostToDevice);
+    }
+    float *y;
+    cudaMalloc(&y, sizeof(float) * rows * cols);
+
+    cumsum_reverse<<<(rows + 127) / 128, 128>>>(x, y, rows, cols);
+    cudaError_t error = cudaDeviceSynchronize();
+    printf("%s\n", cudaGetErrorString(error));
+    return error != cudaSuccess;
+}

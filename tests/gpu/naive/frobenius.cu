@@ -1,0 +1,31 @@
+// matrices of 64 x 64 over their Frobenius norms
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+__global__ void frobenius(const float *x, float *y, int rows, int cols) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= rows) return;
+    float sum = 0.0f;
+    for (int j = 0; j < cols; j++) sum += x[row * cols + j] * x[row * cols + j];
+    float norm = sqrtf(sum);
+    for (int j = 0; j < cols; j++) y[row * cols + j] = x[row * cols + j] / norm;
+}
+
+int main() {
+    int rows = 1024, cols = 64 * 64;
+    float *x;
+    cudaMalloc(&x, sizeof(float) * rows * cols);
+    {
+        std::vector<float> h(rows * cols);
+        for (auto &v : h) v = (float)rand() / RAND_MAX * 2 - 1;
+        cudaMemcpy(x, h.data(), sizeof(float) * h.size(), cudaMemcpyHostToDevice);
+    }
+    float *y;
+    cudaMalloc(&y, sizeof(float) * rows * cols);
+
+    frobenius<<<(rows + 127) / 128, 128>>>(x, y, rows, cols);
+    cudaError_t error = cudaDeviceSynchronize();
+    printf("%s\n", cudaGetErrorString(error));
+    return error != cudaSuccess;
+}
