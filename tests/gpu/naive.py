@@ -185,8 +185,9 @@ def evolved(o, name, gpu):
         best, before = result["best"], result["baseline"]
         row.update(before=(before.get("ns") or before["ticks"]) / 1000, us=(best.get("ns") or best["ticks"]) / 1000,
                    genome=best.get("genome", ""))
-    except (OSError, KeyError, ValueError):
+    except (OSError, KeyError, ValueError, AttributeError):
         row["failed"] = "evolve: " + said.strip().split("\n")[-1]
+    row["cut"] = "\nended after" in said
     count = re.search(r"(\d+) evaluations", said)
     row["evaluations"] = int(count.group(1)) if count else None
     return row
@@ -198,8 +199,9 @@ def text_of(row):
     said = "%-17s %s %s %s %s" % (row["name"], us("before"), us("us"), us("eager"), us("compiled"))
     if row.get("us") and row.get("eager"):
         said += "  %6.2f" % (row["eager"] / row["us"])
-    return said + "  %s %ss %s  %s" % ("MARKED" if row.get("marked") else "", row.get("seconds", "-"),
-                                       row.get("evaluations", "-"), row.get("failed") or row.get("genome", ""))
+    notes = "MARKED " * bool(row.get("marked")) + "cut " * bool(row.get("cut"))
+    return said + "  %s%ss %s  %s" % (notes, row.get("seconds", "-"), row.get("evaluations", "-"),
+                                      row.get("failed") or row.get("genome", ""))
 
 
 def sums(rows):
