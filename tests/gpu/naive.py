@@ -93,7 +93,7 @@ def operations(torch):
         "conv1d": image(F.conv1d, (16, 32, 1024), (64, 32, 3)),
         "conv2d": image(F.conv2d, (1, 16, 130, 130), (32, 16, 3, 3)),
         "conv3d": image(F.conv3d, (1, 8, 34, 34, 34), (16, 8, 3, 3, 3)),
-        "conv_depthwise": image(F.conv2d, (8, 64, 130, 130), (64, 1, 3, 3), groups=64),
+        "conv_depthwise": image(F.conv2d, (4, 64, 130, 130), (64, 1, 3, 3), groups=64),
         "conv_transposed": image(F.conv_transpose2d, (1, 16, 64, 64), (16, 32, 3, 3), stride=2),
         "conv_dilated": image(F.conv2d, (1, 16, 132, 132), (32, 16, 3, 3), dilation=2),
         "attention": lambda: of(F.scaled_dot_product_attention, *(r(1, 16, 512, 64) for _ in range(3))),

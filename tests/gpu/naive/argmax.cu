@@ -1,4 +1,4 @@
-// the place of the greatest number of each row
+// The place of the greatest number of each row.
 #include <cstdio>
 #include <cstdlib>
 #include <vector>

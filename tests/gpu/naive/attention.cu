@@ -1,4 +1,4 @@
-// attention, softmax(Q Kt / 8) V, in one pass over the keys
+// Attention, softmax(Q Kt / 8) V, in one pass over the keys.
 #include <cstdio>
 #include <cstdlib>
 #include <vector>

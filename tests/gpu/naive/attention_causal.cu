@@ -1,4 +1,4 @@
-// attention of each row over the keys up to its own
+// Attention of each row over the keys up to its own.
 #include <cstdio>
 #include <cstdlib>
 #include <vector>

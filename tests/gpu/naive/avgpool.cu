@@ -1,4 +1,4 @@
-// means of squares of 4 x 4
+// Means of squares of 4 x 4.
 #include <cstdio>
 #include <cstdlib>
 #include <vector>

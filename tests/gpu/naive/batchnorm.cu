@@ -1,4 +1,4 @@
-// normalization of each channel of a batch of images
+// Normalization of each channel of a batch of images.
 #include <cstdio>
 #include <cstdlib>
 #include <vector>

@@ -1,4 +1,4 @@
-// products of matrices, a batch of them
+// Products of matrices, a batch of them.
 #include <cstdio>
 #include <cstdlib>
 #include <vector>

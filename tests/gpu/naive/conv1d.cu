@@ -1,4 +1,4 @@
-// a convolution of 3 along one dimension, 32 channels to 64
+// A convolution of 3 along one dimension, 32 channels to 64.
 #include <cstdio>
 #include <cstdlib>
 #include <vector>

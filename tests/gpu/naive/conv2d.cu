@@ -1,4 +1,4 @@
-// a convolution of 3 x 3, 16 channels to 32
+// A convolution of 3 x 3, 16 channels to 32.
 #include <cstdio>
 #include <cstdlib>
 #include <vector>

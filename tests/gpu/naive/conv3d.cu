@@ -1,4 +1,4 @@
-// a convolution of 3 x 3 x 3, 8 channels to 16
+// A convolution of 3 x 3 x 3, 8 channels to 16.
 #include <cstdio>
 #include <cstdlib>
 #include <vector>

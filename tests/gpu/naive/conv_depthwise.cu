@@ -1,4 +1,4 @@
-// a convolution of 3 x 3 of each channel by itself
+// A convolution of 3 x 3 of each channel by itself.
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
@@ -17,7 +17,7 @@ __global__ void conv_depthwise(const float *x, const float *w, float *y, int cha
 }
 
 int main() {
-    int batch = 8, channels = 64, height = 130, width = 130;
+    int batch = 4, channels = 64, height = 130, width = 130;
     float *x;
     cudaMalloc(&x, sizeof(float) * batch * channels * height * width);
     {

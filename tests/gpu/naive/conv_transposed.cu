@@ -1,4 +1,4 @@
-// a transposed convolution of 3 x 3 by steps of 2, 16 channels to 32
+// A transposed convolution of 3 x 3 by steps of 2, 16 channels to 32.
 #include <cstdio>
 #include <cstdlib>
 #include <vector>

@@ -1,4 +1,4 @@
-// the cross entropy of rows and their targets
+// The cross entropy of rows and their targets.
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
@@ -23,11 +23,9 @@ int main() {
     }
     int *target;
     cudaMalloc(&target, sizeof(int) * rows);
-    {
-        std::vector<int> h(rows);
-        for (auto &v : h) v = rand() % cols;
-        cudaMemcpy(target, h.data(), sizeof(int) * h.size(), cudaMemcpyHostToDevice);
-    }
+    std::vector<int> h_target(rows);
+    for (int i = 0; i < rows; i++) h_target[i] = rand() % cols;
+    cudaMemcpy(target, h_target.data(), sizeof(int) * rows, cudaMemcpyHostToDevice);
     float *loss;
     cudaMalloc(&loss, sizeof(float) * rows);
 

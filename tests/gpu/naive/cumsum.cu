@@ -1,4 +1,4 @@
-// running sums of rows
+// Running sums of rows.
 #include <cstdio>
 #include <cstdlib>
 #include <vector>

@@ -1,4 +1,4 @@
-// sums of what stands before each element of a row
+// Sums of what stands before each element of a row.
 #include <cstdio>
 #include <cstdlib>
 #include <vector>

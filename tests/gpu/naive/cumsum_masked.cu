@@ -1,4 +1,4 @@
-// running sums of those elements that a mask has
+// Running sums of those elements that a mask has.
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
@@ -25,11 +25,9 @@ int main() {
     }
     unsigned char *mask;
     cudaMalloc(&mask, sizeof(unsigned char) * rows * cols);
-    {
-        std::vector<unsigned char> h(rows * cols);
-        for (auto &v : h) v = rand() % 2;
-        cudaMemcpy(mask, h.data(), sizeof(unsigned char) * h.size(), cudaMemcpyHostToDevice);
-    }
+    std::vector<unsigned char> h_mask(rows * cols);
+    for (int i = 0; i < rows * cols; i++) h_mask[i] = rand() % 2;
+    cudaMemcpy(mask, h_mask.data(), sizeof(unsigned char) * rows * cols, cudaMemcpyHostToDevice);
     float *y;
     cudaMalloc(&y, sizeof(float) * rows * cols);
 

@@ -1,4 +1,4 @@
-// running sums of rows from their ends
+// Running sums of rows from their ends.
 #include <cstdio>
 #include <cstdlib>
 #include <vector>

@@ -1,4 +1,4 @@
-// matrices of 64 x 64 over their Frobenius norms
+// Matrices of 64 x 64 over their Frobenius norms.
 #include <cstdio>
 #include <cstdlib>
 #include <vector>

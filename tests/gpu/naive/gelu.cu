@@ -1,4 +1,4 @@
-// GELU of each element
+// GELU of each element.
 #include <cstdio>
 #include <cstdlib>
 #include <vector>

@@ -1,4 +1,4 @@
-// normalization of groups of channels
+// Normalization of groups of channels.
 #include <cstdio>
 #include <cstdlib>
 #include <vector>

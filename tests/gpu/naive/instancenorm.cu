@@ -1,4 +1,4 @@
-// normalization of each plane
+// Normalization of each plane.
 #include <cstdio>
 #include <cstdlib>
 #include <vector>

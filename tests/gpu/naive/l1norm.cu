@@ -1,4 +1,4 @@
-// rows over the sums of their absolute values
+// Rows over the sums of their absolute values.
 #include <cstdio>
 #include <cstdlib>
 #include <vector>

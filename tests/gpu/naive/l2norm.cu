@@ -1,4 +1,4 @@
-// rows over their lengths
+// Rows over their lengths.
 #include <cstdio>
 #include <cstdlib>
 #include <vector>

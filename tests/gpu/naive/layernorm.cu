@@ -1,4 +1,4 @@
-// layer normalization of rows
+// Layer normalization of rows.
 #include <cstdio>
 #include <cstdlib>
 #include <vector>

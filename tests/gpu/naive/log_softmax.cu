@@ -1,4 +1,4 @@
-// the logarithm of the softmax of rows
+// The logarithm of the softmax of rows.
 #include <cstdio>
 #include <cstdlib>
 #include <vector>

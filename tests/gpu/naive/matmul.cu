@@ -1,4 +1,4 @@
-// A B
+// A B.
 #include <cstdio>
 #include <cstdlib>
 #include <vector>

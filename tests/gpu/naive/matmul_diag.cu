@@ -1,4 +1,4 @@
-// a diagonal matrix, given as a vector, times a matrix
+// A diagonal matrix, given as a vector, times a matrix.
 #include <cstdio>
 #include <cstdlib>
 #include <vector>

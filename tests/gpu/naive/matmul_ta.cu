@@ -1,4 +1,4 @@
-// A transposed times B
+// A transposed times B.
 #include <cstdio>
 #include <cstdlib>
 #include <vector>

@@ -1,4 +1,4 @@
-// A times B transposed
+// A times B transposed.
 #include <cstdio>
 #include <cstdlib>
 #include <vector>

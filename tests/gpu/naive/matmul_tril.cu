@@ -1,4 +1,4 @@
-// the product of two lower triangular matrices
+// The product of two lower triangular matrices.
 #include <cstdio>
 #include <cstdlib>
 #include <vector>

@@ -1,4 +1,4 @@
-// a matrix times a vector
+// A matrix times a vector.
 #include <cstdio>
 #include <cstdlib>
 #include <vector>

@@ -1,4 +1,4 @@
-// maxima of squares of 2 x 2
+// Maxima of squares of 2 x 2.
 #include <cstdio>
 #include <cstdlib>
 #include <vector>

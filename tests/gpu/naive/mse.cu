@@ -1,4 +1,4 @@
-// mean squared error
+// Mean squared error.
 #include <cstdio>
 #include <cstdlib>
 #include <vector>

@@ -1,4 +1,4 @@
-// normalization of rows by their root mean square
+// Normalization of rows by their root mean square.
 #include <cstdio>
 #include <cstdlib>
 #include <vector>

@@ -1,4 +1,4 @@
-// rows that are added to those of a table by their numbers
+// Rows that are added to those of a table by their numbers.
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
@@ -13,11 +13,9 @@ int main() {
     int tokens = 8192, words = 2048, width = 256;
     int *token;
     cudaMalloc(&token, sizeof(int) * tokens);
-    {
-        std::vector<int> h(tokens);
-        for (auto &v : h) v = rand() % words;
-        cudaMemcpy(token, h.data(), sizeof(int) * h.size(), cudaMemcpyHostToDevice);
-    }
+    std::vector<int> h_token(tokens);
+    for (int i = 0; i < tokens; i++) h_token[i] = rand() % words;
+    cudaMemcpy(token, h_token.data(), sizeof(int) * tokens, cudaMemcpyHostToDevice);
     float *x;
     cudaMalloc(&x, sizeof(float) * tokens * width);
     {

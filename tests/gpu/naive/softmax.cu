@@ -1,4 +1,4 @@
-// softmax of rows
+// Softmax of rows.
 #include <cstdio>
 #include <cstdlib>
 #include <vector>

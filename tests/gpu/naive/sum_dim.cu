@@ -1,4 +1,4 @@
-// sums over the middle one of three dimensions
+// Sums over the middle one of three dimensions.
 #include <cstdio>
 #include <cstdlib>
 #include <vector>

@@ -1,4 +1,4 @@
-// the 8 greatest numbers of each row, in order
+// The 8 greatest numbers of each row, in order.
 #include <cstdio>
 #include <cstdlib>
 #include <vector>

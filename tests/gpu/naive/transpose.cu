@@ -1,4 +1,4 @@
-// a matrix, transposed
+// A matrix, transposed.
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
