@@ -325,9 +325,10 @@ local function numbers(c, p, i, role, type, width)
   local why
   arg.width = width
   arg.fill, why, arg.indexed = fill_of(c, p, type, arg.role)
-  local launch = not arg.indexed and role ~= "out" and c.read.launch or { args = {} }
+  local launch = role ~= "out" and c.read.launch or { args = {} }
   local d = launch.args[i] and drawn(c, launch.args[i], launch.body, type)
   if not d then return arg, why end
+  arg.indexed = nil -- the host knows how far its indices lead
   fill_as_drawn(arg, d)
   return arg
 end
