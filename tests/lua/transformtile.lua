@@ -90,6 +90,103 @@ tap.case("what stands around", function()
   end
 end)
 
+tap.case("triangles", function()
+  local function triangle(loop, body, guard)
+    return (source({ body = body or "sum += a[row * n + i] * b[i * n + col];", guard = guard })
+      :gsub("for %(int i = 0; i < n; i%+%+%)", ("for (%s; i++)"):format(loop)))
+  end
+  for what, text in pairs {
+    ["lower times lower"] = triangle "int i = col; i <= row",
+    ["upper times upper"] = triangle "int i = row; i < col + 1",
+    ["lower times all"] = triangle "int i = 0; i <= row",
+    ["all times lower"] = triangle "int i = col; i < n",
+    ["below the diagonal, transposed"] = triangle("int i = 0; i < row - 2",
+      "sum += a[i * n + row] * b[col * n + i];"),
+    ["from beyond the diagonal on"] = triangle("int i = row + 4; i < n",
+      "sum += a[row * n + i] * b[col * n + i];"),
+    ["packed rows up to the array's end"] = triangle("int i = 0; i <= row",
+      "sum += a[4096 - n * (n + 1) / 2 + row * (row + 1) / 2 + i] * b[i * n + col];"),
+  } do
+    for _, schedule in ipairs { SMALL, "64x32x32_4x4_3" } do
+      right(what .. " " .. schedule, "tile", text, 7, { schedule }, SHAPE)
+    end
+  end
+  local lower = triangle "int i = 0; i <= row"
+  refused("transposed slabs", "tile", lower, 7, { "64x64x16_4x4_3t" }, "come element by element")
+  for _, loop in ipairs { "int i = row + col; i < n", "int i = row * row; i < n",
+    "int i = 0; i < row + n" } do
+    refused(loop, "tile", triangle(loop), 7, { SMALL }, "its bounds depend on the output")
+  end
+  refused("no end of the rows", "tile", triangle("int i = 0; i <= row", nil,
+    "if (row + 1 > n || col >= n) return;"), 7, { SMALL }, "its bounds depend on the output")
+end)
+
+-- Filters by blocks alone; columns; rows that a block shares. Its loop is at line 8.
+local CONVOLUTION = [[
+  %s
+  int col = blockIdx.x * blockDim.x + threadIdx.x;
+  int row = blockIdx.y * blockDim.y + threadIdx.y;
+  if (row >= 2 || col >= n) return;
+  float sum = 0;
+  %s
+  out[(f * 2 + row) * n + col] = sum;]]
+
+local LOOPS = "for (int c = 1; c < %s; c++) for (int i = 0; i < 3; i++) for (int j = 1; j <= 2; j++) "
+
+local function convolution(o)
+  return rewritten.source(CONVOLUTION:format(o.filters or "int f = blockIdx.z;",
+    (o.loops or LOOPS):format(o.channels or "4") .. (o.body
+      or "sum += a[(c * 4 + row + i) * 64 + col + j] * b[((f * 4 + c) * 3 + i) * 2 + j];")))
+end
+
+local FILTERS = with(SHAPE, { grid = { 6, 1, 32 } })
+
+tap.case("nests of loops, and indices that a block shares", function()
+  for what, o in pairs {
+    ["a convolution"] = {},
+    ["of as many channels as there are"] = { channels = "n % 4" },
+    ["with fma"] = { body = "sum = fmaf(a[(c * 4 + row + i) * 64 + col + 2 * j], "
+      .. "b[((f * 4 + c) * 3 + i) * 2 + j], sum);" },
+    ["with sum = sum + ..."] = { body = "sum = a[(c * 4 + row) * 64 + col + j] * "
+      .. "b[(f * 4 + c) * 3 + i] + sum;" },
+    ["filters along the fastest index"] = { body = "sum -= a[(c * 4 + row + i) * 64 + col + j] * "
+      .. "b[(c * 6 + i * 2 + j) * 32 + f];" },
+    ["an index beside another declaration"] = { filters = "int f = blockIdx.z, wide = n + 1;",
+      body = "sum += a[(c * 4 + row + i) * 64 + col + wide - n] * b[(f * 4 + c) * 3 + i + j];" },
+  } do
+    for _, schedule in ipairs { SMALL, "32x64x32_4x4_2t" } do
+      right(what .. " " .. schedule, "tile", convolution(o), 8, { schedule }, FILTERS)
+    end
+  end
+  local batch = rewritten.source [[
+  const int p = blockIdx.z;
+  int col = blockIdx.x * blockDim.x + threadIdx.x;
+  int row = blockIdx.y * blockDim.y + threadIdx.y;
+  if (row >= n || col >= n) return;
+  float sum = 0;
+  for (int i = 0; i < n; i++) sum += a[row * n + i + p] * b[i * n + col + 2 * p];
+  if (row < 30) out[(p * 30 + row) * n + col] = sum;]]
+  right("a batch", "tile", batch, 8, { SMALL }, with(SHAPE, { grid = { 4, 4, 2 } }))
+end)
+
+tap.case("nests that are refused", function()
+  for why, o in pairs {
+    ["how many rounds the loop at line 8"] = { loops = LOOPS:gsub("i < 3", "i < n") },
+    ["how many rounds"] = { loops = LOOPS:gsub("i < 3", "i < c") },
+    ["it does not count up by one"] = { loops = LOOPS:gsub("i%+%+", "i += 2") },
+    ["its bounds depend on the output"] = { channels = "row" , body =
+      "sum += a[(row + c * 4 + i) * 64 + j] * b[((col * 4 + c) * 3 + i) * 2 + j];" },
+    ["it does more than to add"] = { body = "{ n++; sum += a[c + col + row] * b[f + c + i + j]; }" },
+    ["other than zero"] = { body = "sum = fmaf(a[c + col], b[f + c + i + j], 1.0f);" },
+    ["may be other than zero"] = { body = "sum = fmaf(a[c + col], b[f + c], sum) + sum;" },
+  } do
+    refused(why, "tile", convolution(o), 8, { SMALL }, why)
+  end
+  local change = transform.find("tile").make(kernel.of_text(convolution {}), 8, { SMALL })
+  tap.is(change.launch, "grid.x@32 block.x=64 grid.y@1 block.y=1 grid.z%32 grid.z/32 block.z==1",
+    "filters have to be a multiple, rows a block each")
+end)
+
 tap.case("launch bounds", function()
   local text = source {}:gsub("void k", "void __launch_bounds__(THREADS, 4) k")
   local bound = "#define THREADS 256\n" .. text
@@ -101,17 +198,16 @@ tap.case("refused", function()
   for why, o in pairs {
     ["no `if` says where its outputs end"] = { guard = "if (row >= n) return;" },
     ["other than zero"] = { body = "sum += a[row * n + i] * b[i * n + col] + 1;" },
-    ["does not depend on the loop"] = { body = "sum += a[row * n + i] * b[i];" },
-    ["it has no operand for each"] = { body = "sum += a[row * n + i] * a[row * n + i];" },
+    ["it has no operand for each of two"] = { body = "sum += a[row * n + i] * b[i];" },
+    ["it has no operand for each of two indices"] = { body = "sum += a[row * n + i] * a[row * n + i];" },
     ["more than two operands"] = {
       body = "sum += a[row * n + i] * b[i * n + col] * b[row * n + i];" },
     ["that the kernel may write"] = { body = "sum += a[row * n + i] * out[i * n + col];" },
     ["it does more than to add"] = { body = "{ sum += a[row * n + i] * b[i * n + col]; n--; }" },
     ["line 5 does more"] = { guard = "out[0] = 1; if (row >= n || col >= n) return;" },
-    ["its bounds depend on the output"] = {
-      bound = "row" },
+    ["its bounds depend on the output"] = { bound = "2 * row" },
     ["behind it is not understood"] = { after = "out[row * n + col] = sum; n = 2;" },
-    ["x and y of its threads"] = { after = "out[row * n + col] = sum + threadIdx.x;" },
+    ["x of its threads does not count"] = { after = "out[row * n + col] = sum + threadIdx.x;" },
     ["line 6 does more"] = { guard = "const int next = row * n;\n"
       .. "  if (row >= n || col >= n) return; atomicAdd(&out[4000], 1.0f);" },
     ["is no element whose place is known"] = { guard = "const float *line = a + row * n;\n"
@@ -129,7 +225,7 @@ end)
 
 tap.case("what is asked of the host", function()
   local change = transform.find("tile").make(kernel.of_text(source {}), 7, { SMALL })
-  tap.is(change.launch, "grid.x@32 grid.y@32 block.z==1 block.x=64 block.y=1", "the launch")
+  tap.is(change.launch, "grid.x@32 block.x=64 grid.y@32 block.y=1 block.z==1", "the launch")
   tap.is(change.promise, nil, "each row and column is loaded by the kernel, too")
   local half = source { guard = "if (row >= n || col >= n || col > row) return;" }
   tap.has(transform.find("tile").make(kernel.of_text(half), 7, { SMALL }).promise,

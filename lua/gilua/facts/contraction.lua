@@ -7,20 +7,26 @@
 --   for (int i = 0; i < k; i++) sum += a[row * k + i] * b[i * n + col];
 --   c[row * n + col] = sum;
 --
--- Yes: { loop, statement, sum (the accumulator's declaration), down and across (the indices along y
--- and x), operands (gilua.facts.operands), before, each, after, guards, rest }. `before` are
--- declarations that all threads of a block do alike, and conditions (with a text) that these fulfil
--- or leave; `each` declarations of an output's own, `after` what becomes of the sum. `guards` has
--- for each index what its outputs must fulfil, `rest` what both must.
+-- Yes: { loops, statement, sum, tokens (gilua.facts.products), down and across (two of the thread's
+-- indices), batch (the others), operands (gilua.facts.operands), before, each, after, guards,
+-- rest }. `before` are declarations that all threads of a block do alike, and conditions (with a
+-- text) that these fulfil or leave; `each` declarations of an output's own, `after` what becomes of
+-- the sum. `guards` has for each index what its outputs must fulfil, `rest` what both must.
 --
--- Each operand must depend on one of the two indices, and the loop's head on neither. What is
--- summed must be zero where both operands are: elements behind the ends of a tile are zero.
+-- One operand depends on `down`, the other on `across`; on any other index a block's outputs agree,
+-- as with the batch of many products, or with the rows of a convolution, which shares its filters
+-- among the columns of one. An index is blockIdx * blockDim + threadIdx, or blockIdx alone; of such
+-- nobody says where it ends, so that the launch must have a multiple. The loops' heads depend on
+-- neither, but for a triangle's: `slopes` has the start or the bound of one that begins or ends with
+-- the output's own index, { which, add, last (the bound of that index) }. What is summed must be zero where both operands are: elements behind the ends of a tile
+-- are zero.
 
-local accumulators = require "gilua.facts.accumulators"
+local affine = require "gilua.source.affine"
 local effects = require "gilua.facts.effects"
 local expression = require "gilua.source.expression"
 local lists = require "gilua.base.lists"
 local operands = require "gilua.facts.operands"
+local products = require "gilua.facts.products"
 local statement = require "gilua.source.statement"
 local threads = require "gilua.facts.threads"
 local types = require "gilua.facts.types"
@@ -31,31 +37,97 @@ local NOT = { [">="] = "<", [">"] = "<=", ["<"] = ">=", ["<="] = ">" }
 
 -- ---- outputs ----------------------------------------------------------------------------------
 
+-- How often a side of a built-in variable may be used by an index alone.
+local USED = { usual = { blockIdx = 1, threadIdx = 1, blockDim = 1 },
+  block = { blockIdx = 1, threadIdx = 0, blockDim = 0 } }
+
+-- Is a tree `blockIdx.z`?
+local function is_block(fn, tree)
+  while tree.kind == "cast" do tree = tree.a end
+  return tree.kind == "member" and not tree.arrow and fn.kernel.words[tree.first] == "blockIdx"
+end
+
 -- Is an index all that its side of the grid and the block is used for?
 local function is_all(fn, index)
-  local uses = threads.uses(fn)
-  return index.usual and not index.d.type:find "char" and not index.d.type:find "short"
+  local uses, d = threads.uses(fn), index.d
+  local allowed = index.usual and USED.usual or is_block(fn, d.init) and USED.block
+  return allowed and not d.type:find "char" and not d.type:find "short"
     and #(effects.of(fn, fn.body).writes[index.name] or {}) == 1
     and lists.none({ "blockIdx", "threadIdx", "blockDim" }, function(name)
-      return #uses[name][index.side] ~= 1
+      return #uses[name][index.side] ~= allowed[name]
     end)
 end
 
---- Returns the two indices of a kernel whose threads have an output each, by side; nil and why.
-function M.outputs(fn)
-  local uses, by_side = threads.uses(fn), {}
-  local why = threads.needs_grid(fn, "x") or threads.needs_grid(fn, "y")
-    or threads.bound_together(fn)
+--- Returns the indices of a kernel's threads, by name; nil and why.
+function M.indices(fn)
+  local why, by_name, by_side = threads.bound_together(fn), {}, {}
+  for _, side in ipairs(threads.SIDES) do why = why or threads.needs_grid(fn, side) end
   if why then return nil, why end
   for _, index in ipairs(threads.indices(fn)) do
-    if is_all(fn, index) then by_side[index.side] = index end
+    if is_all(fn, index) then by_name[index.name], by_side[index.side] = index, index end
   end
-  if not by_side.x or not by_side.y then
-    return nil, "x and y of its threads do not count its outputs alone"
-  elseif #uses.threadIdx.z + #uses.blockDim.z + #uses.gridDim.z > 0 then
-    return nil, "it uses z of its threads"
+  for _, side in ipairs(threads.SIDES) do
+    local uses = threads.uses(fn)
+    if not by_side[side] and #uses.threadIdx[side] + #uses.blockDim[side] > 0 then
+      return nil, ("%s of its threads does not count its outputs alone"):format(side)
+    end
   end
-  return { down = by_side.y, across = by_side.x }
+  return by_name
+end
+
+-- Adds the indices that a tree is made of, by name, through the declarations of others.
+local function add_indices(fn, tree, indices, found, seen)
+  for name in pairs(effects.of(fn, tree).reads) do
+    local d = not seen[name] and fn:declaration(name, tree.first)
+    seen[name] = true
+    if indices[name] then
+      found[name] = indices[name]
+    elseif d and d.init then
+      add_indices(fn, d.init, indices, found, seen)
+    end
+  end
+  return found
+end
+
+-- The index along x before one along y, before one of blocks alone.
+local function rank(index) return (index.usual and 0 or 10) + index.side:byte() end
+
+-- The foremost index of one operand that the other does not have.
+local function own(list, others)
+  local best
+  for name, index in pairs(list) do
+    if not others[name] and (not best or rank(index) < rank(best)) then best = index end
+  end
+  return best
+end
+
+--- Returns the two indices that the operands of a sum (gilua.facts.products) do not share, { down,
+--- across }, and the others; nil and why.
+function M.outputs(fn, sum)
+  local indices, why = M.indices(fn)
+  if not indices then return nil, why end
+  local lists_of, texts = {}, {}
+  for _, access in ipairs(effects.of(fn, sum.statement).accesses) do
+    local text = access.node and fn.kernel:plain(access.node)
+    if text and not texts[text] then
+      texts[text] = true
+      local seen = {}
+      for _, loop in ipairs(sum.loops) do seen[loop.variable] = true end
+      lists_of[#lists_of + 1] = add_indices(fn, access.node, indices, {}, seen)
+    end
+  end
+  if #lists_of > 2 then return nil, "it has more than two operands" end
+  local a = #lists_of == 2 and own(lists_of[1], lists_of[2])
+  local b = a and own(lists_of[2], lists_of[1])
+  if not b then return nil, "it has no operand for each of two indices" end
+  if rank(b) < rank(a) then a, b = b, a end
+  local found = { across = a, down = b, batch = {} }
+  for _, index in pairs(indices) do
+    if index ~= a and index ~= b then table.insert(found.batch, index) end
+  end
+  if not a.usual or a.side ~= "x" then return nil, "x of its threads does not count outputs" end
+  table.sort(found.batch, function(x, y) return rank(x) < rank(y) end)
+  return found
 end
 
 -- ---- the statements around the loop -------------------------------------------------------------
@@ -103,22 +175,34 @@ local function add_guards(found, s, negated)
   end)
 end
 
+-- May a declaration stand elsewhere: does it declare a variable that is set nowhere else?
+local function is_plain(found, d)
+  local writes = effects.of(found.fn, found.fn.body).writes[d.name] or {}
+  return not (d.shared or d.static or d.unknown_init or d.reference)
+    and (d == found.sum or #writes <= (d.init and 1 or 0))
+end
+
 -- Adds a declaration before the loop: to what the block's threads do alike, or to an output's own.
 local function add_declaration(found, s)
-  local fn, on, own = found.fn, {}, 0
+  local on, is_taken = {}, false
   for _, d in ipairs(s.declared) do
-    if d == found.down.d or d == found.across.d or d == found.sum then own = own + 1 end
-    if d.shared or d.static or d.unknown_init or d.reference
-      or d ~= found.sum and #(effects.of(fn, fn.body).writes[d.name] or {}) > (d.init and 1 or 0)
-    then
-      return false
-    end
+    if not is_plain(found, d) then return false end
+    is_taken = is_taken or d == found.down.d or d == found.across.d or d == found.sum
     for which in pairs(d.init and operands.depends(found, d.init) or {}) do on[which] = true end
   end
-  if own > 0 then return #s.declared == own end
+  if is_taken then
+    for _, d in ipairs(s.declared) do
+      if d ~= found.down.d and d ~= found.across.d and d ~= found.sum then
+        if not d.init or d.pointer > 0 or #d.extents > 0 or next(on) then return false end
+        table.insert(found.before, { text = ("const %s %s = %s;"):format(d.type:gsub("^const ", ""),
+          d.name, found.fn.kernel:plain(d.init)), is_line = true })
+      end
+    end
+    return is_pure(found.fn, s)
+  end
   for _, d in ipairs(s.declared) do found.known[d.name] = next(on) and on or nil end
   table.insert(next(on) and found.each or found.before, s)
-  return is_pure(fn, s)
+  return is_pure(found.fn, s)
 end
 
 local add_list
@@ -153,8 +237,7 @@ end
 local function ends_well(found)
   for _, s in ipairs(found.after) do
     local all = effects.of(found.fn, s)
-    if all.opaque or all["return"] or all.reads[found.loop.variable] and not all.declares[
-      found.loop.variable] or statement.holds(s, { ["return"] = true }) then
+    if all.opaque or all["return"] or statement.holds(s, { ["return"] = true }) then
       return false
     end
     for name, tokens in pairs(all.writes) do
@@ -170,44 +253,49 @@ end
 
 -- ---- the loop -----------------------------------------------------------------------------------
 
--- The one statement of a loop's body.
-local function only(loop)
-  local body = statement.listed(loop.body)
-  return #body == 1 and body[1].kind == "expression" and body[1] or nil
+-- The bounds of the conditions `row < bound` that an index's outputs fulfil; nil where it has others.
+local function ends_of(found, which)
+  local list = {}
+  for i, guard in ipairs(found.guards[which]) do
+    list[i] = operands.bound(guard, found[which].name)
+    if not list[i] then return nil end
+  end
+  return #list == 1 and list or nil
 end
 
--- The accumulator's declaration, where the loop does nothing but add what is zero for zeros.
-local function sum_of(loop)
-  local s, list = only(loop), accumulators.list(loop)
-  local sum = list[1]
-  if not s or #list ~= 1 or sum.op ~= "+" and sum.op ~= "-" then
-    return nil, "it does more than to add to one variable"
+-- A bound of the loop that goes with an output's index, as the side of a triangle: { which, add }
+-- of `row + add`; false of one that does not depend on it; nil and why.
+local function slope(found, tree)
+  local which = operands.depends(found, tree)
+  if not next(which) then return false end
+  local index = found[next(which)]
+  local form = affine.form(found.fn.kernel, tree) or {}
+  local add = form[""] or 0
+  form[""] = nil
+  if #found.loops > 1 or form[index.name] ~= 1 or next(form, next(form)) ~= nil
+    or not ends_of(found, next(which)) then
+    return nil, "its bounds depend on the output"
   end
-  local tree = s.tree
-  local value = tree.op ~= "=" and tree.b
-  if not value or not operands.is_zero(loop.fn.kernel, value) then
-    return nil, "what it adds may be other than zero where its operands are zero"
-  end
-  local d = loop.fn:declaration(sum.name, s.first)
-  if not operands.BYTES[d.type] or not d.init or d.init_form ~= "=" then
-    return nil, ("'%s' has no first value, or is of another type"):format(sum.name)
-  end
-  return d, s
+  return { which = next(which), add = add }
 end
 
--- Why a loop's head is none that a tile can go along; nil where it is.
-local function head_refusal(found)
-  local loop = found.loop
-  local is_up = loop.simple and loop.step == 1 and loop.sign == 1 and loop.declares
-    and (loop.relation == "<" or loop.relation == "<=") and not loop.conditional
-  local is_long = loop.type and not loop.type:find "short" and not loop.type:find "char"
-  if not is_up or not is_long or loop.continues then return "it does not count up by one" end
-  for _, tree in ipairs { loop.start, loop.bound } do
-    if next(operands.depends(found, tree)) then return "its bounds depend on the output" end
-    if not is_pure(found.fn, tree) or #effects.of(found.fn, tree).accesses > 0 then
-      return "its bounds are loaded"
+-- Where the loops' bounds lie: the same for all outputs, or a triangle's sides.
+local function add_bounds(found)
+  for _, loop in ipairs(found.loops) do
+    for _, name in ipairs { "start", "bound" } do
+      local tree = loop[name]
+      if not is_pure(found.fn, tree) or #effects.of(found.fn, tree).accesses > 0 then
+        return nil, "its bounds are loaded"
+      end
+      local side, why = slope(found, tree)
+      if side == nil then return nil, why end
+      if side then
+        side.last = found.fn.kernel:operand(ends_of(found, side.which)[1])
+        found.slopes[name] = side
+      end
     end
   end
+  return true
 end
 
 -- Arrays that are stored behind the loop are other memory than its operands.
@@ -216,7 +304,7 @@ local function read_around(found)
   if not holds then
     local line = found.fn.kernel:line_of((s or found.fn.body).first)
     return nil, ("line %d does more than to say which outputs there are"):format(line)
-  elseif #found.guards.down == 0 or #found.guards.across == 0 then
+  elseif #found.guards.across == 0 or found.down.usual and #found.guards.down == 0 then
     return nil, "no `if` says where its outputs end"
   elseif next(operands.depends(found, found.sum.init))
     or #effects.of(found.fn, found.sum.init).accesses > 0 then
@@ -245,28 +333,26 @@ function M.is_loaded(found)
     :format(found.loop.line)
 end
 
---- Returns the contraction whose sum a loop makes; nil and why it is none.
----@param loop table
+--- Returns the contraction whose sum a nest of loops makes; nil and why it is none.
+---@param loop table the outermost
 ---@return table? found
 ---@return string? why
 function M.of(loop)
   local fn = loop.fn
   if not fn.is_entry or not is_outermost(loop) then return nil, "it is not a kernel's own loop" end
-  if not loop.counted then return nil, "it does not count up by one" end
-  local sum, s = sum_of(loop)
-  if not sum then return nil, s end
-  local outputs, why = M.outputs(fn)
+  local sum, no_sum = products.of(loop)
+  if not sum then return nil, no_sum end
+  local outputs, why = M.outputs(fn, sum)
   if not outputs then return nil, why end
-  local found = { fn = fn, loop = loop, statement = s, sum = sum, operands = {}, before = {},
-    each = {}, after = {}, rest = {}, guards = { down = {}, across = {} },
-    down = outputs.down, across = outputs.across, known = {} }
+  local found = { fn = fn, loop = loop, loops = sum.loops, statement = sum.statement, sum = sum.sum,
+    tokens = sum.tokens, operands = {}, before = {}, each = {}, after = {}, rest = {},
+    guards = { down = {}, across = {} }, down = outputs.down, across = outputs.across,
+    batch = outputs.batch, known = {}, variables = {}, slopes = {} }
+  for _, one in ipairs(found.loops) do found.variables[one.variable] = true end
   for _, which in ipairs { "down", "across" } do
     found.known[found[which].name] = { [which] = true }
   end
-  for _, ask in ipairs { read_around, function(one)
-    local refused = head_refusal(one)
-    return not refused, refused
-  end, operands.add } do
+  for _, ask in ipairs { read_around, add_bounds, operands.add } do
     local holds, reason = ask(found)
     if not holds then return nil, reason end
   end

@@ -5,8 +5,8 @@
 -- where these are multiples of as many elements as 16 bytes have, chunks of 16 bytes are aligned as
 -- the base is, and end where the operand's elements do; nil: never.
 --
--- It is an element of an array that the kernel never writes, by one index, which depends on the
--- loop's variable and on one of the two indices.
+-- It is an element of an array that the kernel never writes, by one index, which depends on a
+-- variable of the loops and on one of the two indices.
 
 local affine = require "gilua.source.affine"
 local effects = require "gilua.facts.effects"
@@ -67,15 +67,16 @@ local function fewest(list)
 end
 
 -- Which of two names counts neighbouring elements of a form, and the conditions under which each
--- `count`-th of them is aligned if the array is; nil where none counts so.
-local function neighbours(form, names, count)
+-- `count`-th of them is aligned if the array is; nil where none counts so. `other` are all names that
+-- differ within a block.
+local function neighbours(form, names, other, count)
   for _, name in ipairs(names) do
     local is_alone = form[name] == 1
     local wide, seen = {}, {}
     for monomial, n in pairs(form) do
       if monomial ~= name then
         is_alone = is_alone and not mentions(monomial, name)
-        local text = factors(monomial, { [names[1]] = true, [names[2]] = true })
+        local text = factors(monomial, other)
         if text and not text:find "^[%w_. *]+$" or not text and n % count ~= 0 then
           wide = nil
         elseif text and n % count ~= 0 and wide and not seen[text] then
@@ -88,20 +89,31 @@ local function neighbours(form, names, count)
   end
 end
 
+--- Returns the bound of a condition `name < bound`, a tree; nil of any other.
+function M.bound(guard, name)
+  local tree = guard.tree
+  local is_end = tree.kind == "binary" and (tree.op == "<" or tree.op == ">=")
+    and tree.a.kind == "name" and tree.a.text == name
+  return is_end and tree.b or nil
+end
+
 -- Adds the numbers that must be multiples for chunks of `count` to end where an operand's elements
 -- do: the long index's start and bound, or the bounds of an output's guards; nil where one may not.
 local function add_ends(found, one, count)
   local kernel, loop, ends = found.fn.kernel, found.loop, {}
-  if one.along == loop.variable then
-    ends = { loop.start, loop.bound }
-    if loop.relation ~= "<" then return nil end
+  if found.variables[one.along] then
+    local start = found.slopes.start
+    if not start then ends[1] = loop.start end
+    if not found.slopes.bound then ends[#ends + 1] = loop.bound end
+    if loop.relation ~= "<" and not found.slopes.bound or #found.loops > 1
+      or start and start.add % count ~= 0 then
+      return nil
+    end
   end
-  for _, guard in ipairs(one.along ~= loop.variable and found.guards[one.index] or {}) do
-    local tree = guard.tree
-    local is_end = tree.kind == "binary" and (tree.op == "<" or tree.op == ">=")
-      and tree.a.kind == "name" and tree.a.text == one.along
-    if not is_end then return nil end
-    ends[#ends + 1] = tree.b
+  for _, guard in ipairs(not found.variables[one.along] and found.guards[one.index] or {}) do
+    local bound = M.bound(guard, one.along)
+    if not bound then return nil end
+    ends[#ends + 1] = bound
   end
   for _, tree in ipairs(ends) do
     local value, text = affine.integer(tree), kernel:operand(tree)
@@ -133,14 +145,17 @@ local function operand(found, access)
     return no "has an index that is not understood"
   end
   local which = M.depends(found, index)
-  if (which.down and true) == (which.across and true) or not reads[found.loop.variable] then
+  if (which.down and true) == (which.across and true) 
+    or lists.none(found.loops, function(loop) return reads[loop.variable] end) then
     return no "does not depend on the loop and on one of the two indices"
   elseif not fn:is_constant(access.root) then
     return no "is of an array that the kernel may write"
   end
   local side = which.down and "down" or "across"
-  local along, wide = neighbours(form, { found[side].name, found.loop.variable },
-    16 // M.BYTES[type])
+  local other = { [found[side].name] = true }
+  for name in pairs(found.variables) do other[name] = true end
+  local along, wide = neighbours(form, { found[side].name,
+    found.loops[#found.loops].variable }, other, 16 // M.BYTES[type])
   local one = { index = side, text = kernel:plain(access.node), type = type, base = access.base,
     along = along, wide = along and wide, accesses = {} }
   one.wide = one.wide and add_ends(found, one, 16 // M.BYTES[type])

@@ -53,7 +53,7 @@ end
 local function layout_of(found, one, o)
   local length = one.index == "down" and o.down or o.across
   local bytes = operands.BYTES[one.type]
-  local is_long = one.along == found.loop.variable
+  local is_long = found.variables[one.along] ~= nil
   local is_turned = is_long and o.is_turned and one.wide ~= nil
   local minor, major = length, o.slab
   if is_long then minor, major = o.slab, length end
@@ -73,6 +73,9 @@ local function fits(at)
   local is_even = o and o.down > 0 and o.rows > 0 and o.columns > 0 and o.stages > 1
     and o.down % o.rows == 0 and o.across % o.columns == 0
   if not is_even then return nil, "the parts of a thread do not make up those of a block" end
+  if o.is_turned and next(at.found.slopes) then
+    return nil, "slabs that a triangle's side cuts come element by element"
+  end
   o.wide, o.high = o.across // o.columns, o.down // o.rows
   o.threads = o.wide * o.high
   if o.threads % 32 ~= 0 or o.threads > 1024 then return nil, "its blocks have no whole warps" end
@@ -110,6 +113,28 @@ local function bound_registers(fn, o, e)
   e:after(first, " " .. bounds)
 end
 
+-- What becomes of the launch: blocks for the outputs along two sides; along the third each block has
+-- one of what were blocks or threads.
+local function launch_of(found, o)
+  local words, blocks = {}, { [found.across.side] = o.across, [found.down.side] = o.down }
+  local threads = { x = o.threads, y = 1, z = 1 }
+  local used = { [found.across.side] = found.across, [found.down.side] = found.down }
+  for _, index in ipairs(found.batch) do used[index.side] = index end
+  for _, side in ipairs { "x", "y", "z" } do
+    local index = used[side]
+    if index and index.usual then
+      words[#words + 1] = ("grid.%s@%d block.%s=%d"):format(side, blocks[side] or 1, side,
+        threads[side])
+    else
+      if blocks[side] then
+        words[#words + 1] = ("grid.%s%%%d grid.%s/%d"):format(side, o.down, side, o.down)
+      end
+      words[#words + 1] = ("block.%s==1"):format(side)
+    end
+  end
+  return table.concat(words, " ")
+end
+
 local function becomes(at, e)
   local o, kernel, body = at.schedule, at.kernel, at.fn.body.body
   if not kernel.text:find("cuda_pipeline.h", 1, true) then
@@ -118,8 +143,7 @@ local function becomes(at, e)
   bound_registers(at.fn, o, e)
   e:replace(body[1].first, body[#body].last, text.of(at.found, o, at.names))
   return ("a block computes %d x %d outputs, a thread %d x %d of them"):format(o.down, o.across,
-    o.rows, o.columns), { launch = ("grid.x@%d grid.y@%d block.z==1 block.x=%d block.y=1"):format(
-    o.across, o.down, o.threads) }
+    o.rows, o.columns), { launch = launch_of(at.found, o) }
 end
 
 return { name = "tile", where = "loops", first = true,

@@ -74,20 +74,71 @@ local function side_of(found, o, which, names)
   return side
 end
 
+-- Declarations of the variables of several loops by the number of a round of all, and how many
+-- rounds there are.
+local function variables_of(found, n)
+  local kernel, lines, each = found.fn.kernel, {}, 1
+  for k = #found.loops, 1, -1 do
+    local loop = found.loops[k]
+    local text = each > 1 and ("%s / %d"):format(n.i, each) or n.i
+    if k > 1 then text = ("%s %% %d"):format(text, loop.trips) end
+    local start = kernel:operand(loop.start)
+    table.insert(lines, 1, ("\1const %s %s = %s%s;"):format(loop.type, loop.variable,
+      start == "0" and "" or start .. " + ", text))
+    if k > 1 then each = each * loop.trips end
+  end
+  local start = kernel:operand(found.loop.start)
+  if start ~= "0" then n.stop_text = ("(%s - %s)"):format(n.stop_text, start) end
+  n.stop_text = ("(%s) * %d"):format(n.stop_text, each)
+  return lines
+end
+
+-- A text and a number that is added to it.
+local function plus(text, add)
+  if add == 0 then return text end
+  return ("%s %s %d"):format(text, add < 0 and "-" or "+", math.abs(add))
+end
+
+-- The sides of a triangle: where the block's products begin and end, what is asked of an element
+-- and of a product, and which slabs are cut by none: these begin at `$at`.
+local function add_slopes(found, n)
+  local asks, whole, loop = {}, {}, found.loop
+  local start, bound = found.slopes.start, found.slopes.bound
+  if start then
+    local side = n[start.which]
+    asks[1] = ("%s >= %s"):format(n.i, plus(side.name, start.add))
+    n.start = plus(side.first, start.add)
+    whole[1] = "$at >= " .. plus(side.first, side.block - 1 + start.add)
+    table.insert(n.own[start.which], asks[1])
+  end
+  if bound then
+    local side, more = n[bound.which], bound.add + (loop.relation == "<=" and 1 or 0)
+    local most = plus(side.first, side.block)
+    asks[#asks + 1] = ("%s %s %s"):format(n.i, loop.relation, plus(side.name, bound.add))
+    n.stop_text = plus(("(%s < %s ? %s : %s)"):format(most, bound.last, most, bound.last), more - 1)
+    whole[#whole + 1] = ("$at + %d <= %s"):format(n.slab, plus(side.first, more))
+    table.insert(n.own[bound.which], asks[#asks])
+  end
+  n.asks, n.whole = table.concat(asks, " && "), #whole > 0 and table.concat(whole, " && ") or nil
+end
+
 local function names_of(found, o, names)
-  local i = found.loop.variable
-  local n = { i = i, type = found.loop.type, start = found.fn.kernel:plain(found.loop.start),
-    slab = o.slab, before = o.stages - 1, stages = o.stages, threads = o.threads, sum_type =
+  local is_nest, kernel = #found.loops > 1, found.fn.kernel
+  local i = is_nest and names "k" or found.loop.variable
+  local n = { i = i, type = found.loop.type,
+    start = is_nest and "0" or kernel:plain(found.loop.start), slab = o.slab, before = o.stages - 1, stages = o.stages, threads = o.threads, sum_type =
     found.sum.type, sum = found.sum.name, next = names(i .. "_next"), stop = names(i .. "_end"),
     count = names "slab", step = names "step", part = names "part", inside = names "inside",
     element = names "element", from = names "stage", is_wide = names "is_wide",
     add = names "add_products", sums = names(found.sum.name .. "s"),
-    init = found.fn.kernel:plain(found.sum.init), rows = o.rows, columns = o.columns,
+    init = kernel:plain(found.sum.init), rows = o.rows, columns = o.columns,
     ahead = (o.stages - 1) * o.slab, waits = o.stages - 2 }
-  n.stop_text = found.fn.kernel:operand(found.loop.bound)
-    .. (found.loop.relation == "<=" and " + 1" or "")
+  n.stop_text = kernel:operand(found.loop.bound) .. (found.loop.relation == "<=" and " + 1" or "")
+  n.own = { down = {}, across = {} }
+  n.variables = is_nest and variables_of(found, n) or {}
   n.down, n.across = side_of(found, o, "down", names), side_of(found, o, "across", names)
   n.u, n.v = n.down.at, n.across.at
+  add_slopes(found, n)
   return n
 end
 
@@ -96,7 +147,7 @@ end
 local function declarations(found, o, n)
   local lines = {}
   for _, s in ipairs(found.before) do
-    put(lines, s.text and { ("if (!(%s)) return;"):format(s.text) }
+    put(lines, s.is_line and { s.text } or s.text and { ("if (!(%s)) return;"):format(s.text) }
       or split(found.fn.kernel, s))
   end
   for _, which in ipairs { "down", "across" } do
@@ -123,7 +174,7 @@ local function words_of(found, layout, side, n, count)
     side.name, side_type = side.type, first = side.first, chunk = count, ahead = side.ahead,
     text = one.text, array = one.base, bytes = count * layout.bytes,
     vector = layout.vector, guard = joined(found.guards[one.index], { ("%s < %s"):format(n.i,
-    n.stop) }) }, { __index = n })
+    n.stop), table.unpack(n.own[one.index]) }) }, { __index = n })
   local row, column = "$part / $minor", count > 1 and "$part % $minor * $chunk" or "$part % $minor"
   o.row, o.column = filled(row, o), filled(column, o)
   o.of_side, o.of_i = o.row, o.column
@@ -139,9 +190,12 @@ local EACH = { "for (int $step = 0; $step < $turns; $step++) {",
   "\1const int $part = $step * $threads + threadIdx.x;",
   "\1const $side_type $side = $first + $of_side;", "\1const $type $i = $next + $of_i;" }
 
+-- The head of a loop over an operand's slab.
+local function each(o) return put(put({}, EACH, o), o.variables) end
+
 -- The loop that copies an operand's slab.
 local function copies(o)
-  return put(put({}, EACH, o), { "\1const bool $inside = $guard;",
+  return put(each(o), { "\1const bool $inside = $guard;",
     "\1__pipeline_memcpy_async(&$place,",
     "\1\1$inside ? &$text : $array, $bytes, $inside ? 0 : $bytes);",
     "}" }, o)
@@ -149,7 +203,7 @@ end
 
 -- The loop that loads it into registers, to be stored as columns.
 local function fetches(o)
-  return put(put({}, EACH, o), { "\1*($vector *)&$ahead[$step * $chunk] =",
+  return put(each(o), { "\1*($vector *)&$ahead[$step * $chunk] =",
     "\1\1$guard ? *(const $vector *)&$text : $vector{};", "}" }, o)
 end
 
@@ -158,7 +212,8 @@ local function slab_lines(found, layout, side, n)
   local single = copies(words_of(found, layout, side, n, 1))
   if not layout.one.wide then return put({ "#pragma unroll" }, single) end
   local o = words_of(found, layout, side, n, layout.count)
-  local lines = put({}, { "if ($is_wide) {", "\1#pragma unroll" }, o)
+  local is_whole = n.whole and " && " .. filled(n.whole, { at = n.next }) or ""
+  local lines = put({}, { ("if ($is_wide%s) {"):format(is_whole), "\1#pragma unroll" }, o)
   put(lines, (layout.is_turned and fetches or copies)(o), nil, 1)
   put(lines, { "} else {", "\1#pragma unroll 1" })
   put(lines, single, nil, 1)
@@ -190,9 +245,26 @@ local function stores(found, o, n)
   return lines
 end
 
--- The products of a slab.
+-- The products of a slab; `asks` is what is asked of each, or nil.
+local function product_lines(found, n, instead, asks)
+  local lines = put({}, { asks and "#pragma unroll 1" or "#pragma unroll",
+    "for (int $step = 0; $step < $slab; $step++) {", "\1#pragma unroll",
+    "\1for (int $u = 0; $u < $rows; $u++) {", "\1\1#pragma unroll",
+    "\1\1for (int $v = 0; $v < $columns; $v++) {" }, n)
+  if asks then
+    for _, which in ipairs { "down", "across" } do
+      put(lines, { "const $type $name = $first + $where;" }, n[which], 3)
+    end
+    put(lines, { "const $type $i = $next - $ahead + $step;", ("if (!(%s)) continue;"):format(asks) },
+      n, 3)
+  end
+  put(lines, split(found.fn.kernel, found.statement, instead), nil, 3)
+  return put(lines, { "\1\1}", "\1}", "}" })
+end
+
+-- The products of a slab: where a triangle's side cuts it, of those within alone.
 local function products(found, o, n)
-  local kernel, instead = found.fn.kernel, {}
+  local instead = {}
   for _, which in ipairs { "down", "across" } do
     local layout, side = o[which .. "_layout"], n[which]
     local a, b = side.where, n.step
@@ -202,14 +274,15 @@ local function products(found, o, n)
         access.node.last }
     end
   end
-  instead[found.statement.tree.a.first] = filled("$sums[$u][$v]", n)
-  local lines = put({}, { "const int $from = ($count + 1) % $stages;", "#pragma unroll",
-    "for (int $step = 0; $step < $slab; $step++) {", "\1#pragma unroll",
-    "\1for (int $u = 0; $u < $rows; $u++) {", "\1\1#pragma unroll",
-    "\1\1for (int $v = 0; $v < $columns; $v++) {" },
-    setmetatable({ count = n.count }, { __index = n }))
-  put(lines, split(kernel, found.statement, instead), nil, 3)
-  return put(lines, { "\1\1}", "\1}", "}" })
+  for _, token in ipairs(found.tokens) do instead[token] = filled("$sums[$u][$v]", n) end
+  local lines = put({}, { "const int $from = ($count + 1) % $stages;" }, n)
+  local plain = product_lines(found, n, instead)
+  if not n.whole then return put(lines, plain) end
+  put(lines, { ("if (%s) {"):format(filled(n.whole, { at = filled("$next - $ahead", n) })) })
+  put(lines, plain, nil, 1)
+  put(lines, { "} else {" })
+  put(lines, product_lines(found, n, instead, n.asks), nil, 1)
+  return put(lines, { "}" })
 end
 
 -- What becomes of each sum.
