@@ -90,7 +90,7 @@ def operations(torch):
         "matmul_tril": lambda: of(lambda a, b: torch.tril(a @ b), r(1024, 1024).tril(), r(1024, 1024).tril()),
         "matmul_diag": lambda: of(lambda d, x: d[:, None] * x, r(4096), r(4096, 1024)),
         "bmm": lambda: of(torch.bmm, r(64, 256, 256), r(64, 256, 256)),
-        "conv1d": image(F.conv1d, (16, 32, 1024), (64, 32, 3)),
+        "conv1d": image(F.conv1d, (16, 24, 1026), (64, 24, 3)),
         "conv2d": image(F.conv2d, (1, 16, 130, 130), (32, 16, 3, 3)),
         "conv3d": image(F.conv3d, (1, 8, 34, 34, 34), (16, 8, 3, 3, 3)),
         "conv_depthwise": image(F.conv2d, (4, 64, 130, 130), (64, 1, 3, 3), groups=64),

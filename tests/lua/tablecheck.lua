@@ -51,6 +51,8 @@ local WRONG = {
     ": on_gpu.values names 'm', which is no argument with a value; did you mean 'n'?" },
   { "a value on a GPU that is no number", function(t) t.on_gpu = { values = { n = "3" } } end,
     ": on_gpu.values.n must be a whole number, not '3'" },
+  { "a value of the small run of no argument", function(t) t.checked_values = { m = 3 } end,
+    ": checked_values names 'm', which is no argument with a value; did you mean 'n'?" },
   { "a misspelt field of on_gpu", function(t) t.on_gpu = { sise = 3 } end,
     ": on_gpu: unknown field 'sise'; did you mean 'size'?" },
   { "a block too large", function(t) t.block_size_x = 2048 end, ": block_size_x must be a whole "

@@ -371,6 +371,25 @@ tap.case("running sums of rows that lanes share", function()
         if (s > most) most = s;
     }
     out[row] = s + 100 * most;]], "int"), 3, { "4" }, ints)
+  for what, loop in pairs {
+    ["in some iterations"] =
+      "for (int j = 0; j < 11; j++) { if (a[j] > b[row]) { s += a[j]; } out[row * 11 + j] = s; }",
+    ["where one of two says so, less a choice"] =
+      "for (int j = 0; j < 11; j++) { out[row * 11 + j] = s; "
+      .. "if (a[j] > 1 ? b[j] > 2 : b[j] < 1) s -= a[row] > 3 ? j : b[j]; }",
+    ["from the end on"] = "for (int j = 10; j >= 0; j--) { s += a[row * 11 + j]; "
+      .. "out[row * 11 + j] = s; }",
+    ["from the end on, by twos, before"] = "for (int j = 4 * 4; j > 1; j -= 2) { "
+      .. "out[row * 17 + j] = s; s -= a[j] * b[row]; }",
+  } do
+    for _, lanes in ipairs { "4", "32" } do
+      right(what .. " " .. lanes, "warp_row", rewritten.source([[
+    const int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= n) return;
+    int s = 5;
+]] .. loop, "int"), 3, { lanes }, ints)
+    end
+  end
   right("an element that goes along", "warp_row", rewritten.source([[
     int row = blockIdx.x * blockDim.x + threadIdx.x;
     if (row >= n) return;
@@ -400,8 +419,24 @@ tap.case("running sums of rows that lanes share", function()
   none("not a sum", "for (int j = 0; j < 9; j++) { s = 3 * s + a[j]; out[row * 9 + j] = s; }")
   none("made of itself", "for (int j = 0; j < 9; j++) { s += s * a[j]; out[row * 9 + j] = s; }")
   none("set anew", "for (int j = 0; j < 9; j++) { s += a[j]; out[row * 9 + j] = s; s = s % 7; }")
-  none("in some iterations", [[
-    for (int j = 0; j < 9; j++) { if (a[j] > 0) s += 1; out[row * 9 + j] = s; }]])
+  none("in some iterations and in others otherwise", [[
+    for (int j = 0; j < 9; j++) { if (a[j] > 0) s += 1; else s -= 2; out[row * 9 + j] = s; }]])
+  none("where it is large", [[
+    for (int j = 0; j < 9; j++) { if (s < 5) s += a[j]; out[row * 9 + j] = s; }]])
+  none("where what is written before says so", [[
+    for (int j = 0; j < 9; j++) {
+      out[row * 9 + j] = s;
+      if (out[row * 9 + j] > 3) s += a[j];
+    }]])
+  none("from the end on, with the first of the greatest", [[
+    int at = 0, most = 0;
+    for (int j = 8; j >= 0; j--) {
+      s += a[j]; out[row * 9 + j] = s;
+      if (a[j] > most) { most = a[j]; at = j; }
+    }
+    out[4000] = at;]])
+  none("from the end on, by a number without a sign", [[
+    for (unsigned j = 8; j > 0; j--) { s += a[j]; out[row * 9 + j] = s; }]])
   none("of another running one",
     "for (int j = 0; j < 9; j++) { s += w; w += a[j]; out[row * 9 + j] = s; }")
   none("what is added is written before", [[

@@ -11,6 +11,7 @@ local effects = require "gilua.facts.effects"
 local lists = require "gilua.base.lists"
 local loops = require "gilua.facts.loop"
 local reduction = require "gilua.facts.reduction"
+local statement = require "gilua.source.statement"
 local types = require "gilua.facts.types"
 
 local M = {}
@@ -21,6 +22,7 @@ local M = {}
 ---@field before table[] statements at the beginning of the body that declare what is computed from
 ---@field statement table the one that adds; `tree` what is assigned there, `added` to it
 ---@field is_less boolean it is taken away
+---@field condition table? the tree under which it adds anything: `if (mask[i]) s += a[i];`
 ---@field guarded table<table, true> declarations of `before` that load what the loop writes: only
 ---  iterations that there are may do so
 
@@ -34,13 +36,24 @@ local function added(tree, name)
   if variable == name and by.first then return by, sign < 0 end -- else by a 1 that stands nowhere
 end
 
--- The place in a body, and the tree, of `s += e;`, or of `a[i] = s = s + e;`.
+-- The one statement of a conditional one.
+local function inside(s)
+  if s.kind ~= "if" or s.otherwise or s.init or not s.condition then return nil end
+  local list = statement.listed(s.body)
+  return #list == 1 and list[1] or nil
+end
+
+-- The place in a body, and the tree, of `s += e;`, of `a[i] = s = s + e;`, or of the first under a
+-- condition.
 local function place_of(body, name)
   for i, s in ipairs(body) do
+    local under = inside(s)
+    local what, is_less = added(under and under.kind == "expression" and under.tree or nil, name)
+    if what then return i, under.tree, what, is_less, s.condition end
     local tree = s.kind == "expression" and s.tree
     local inner = tree and tree.kind == "assign" and tree.op == "=" and tree.b
     for _, one in ipairs { tree or nil, inner or nil } do
-      local what, is_less = added(one, name)
+      what, is_less = added(one, name)
       if what then return i, one, what, is_less end
     end
   end
@@ -118,15 +131,21 @@ function M.of(loop, name)
     return nil
   end
   local body = loop.body.kind == "block" and loop.body.body or { loop.body }
-  local at, tree, what, is_less = place_of(body, name)
-  if not at or not only_reads(fn, what) or effects.of(fn, what).reads[name] then return nil end
+  local at, tree, what, is_less, condition = place_of(body, name)
+  if not at then return nil end
+  for _, part in ipairs { what, condition } do
+    if not only_reads(fn, part) or effects.of(fn, part).reads[name] then return nil end
+  end
   local type = types.of(fn, what)
   if not FRACTION[d.type] and not WHOLE[type] or not type then return nil end
   local before = declaring(fn, body, at - 1, name)
   local between = table.move(body, #before + 1, at - 1, 1, {})
   local loads = guarded(loop, before)
-  if not loads or not may_follow(fn, between, what) then return nil end
-  return { name = name, type = d.type, before = before, statement = body[at], tree = tree,
+  if not loads or not may_follow(fn, between, what)
+    or condition and not may_follow(fn, between, condition) then
+    return nil
+  end
+  return { name = name, condition = condition, type = d.type, before = before, statement = body[at], tree = tree,
            added = what, is_less = is_less, guarded = loads }
 end
 

@@ -3,7 +3,7 @@
 -- Yes where it counts upwards, knows its bound beforehand and is left in no other way, and where it
 -- writes variables of its own, memory that no other of its iterations touches, and what is put
 -- together behind it: sums, maxima and minima (reduction), or one running sum, which the threads
--- have together all the while (running).
+-- have together all the while (running). A loop with that alone may count downwards, too.
 --
 -- All threads do alike what is outside of these loops, but for what they write there, which one of
 -- them does (written_once).
@@ -45,18 +45,22 @@ end
 ---@field running? gilua.running
 ---@field writes boolean memory
 
--- Can a loop's variable be past its bound by as many iterations as there are threads?
+-- Can a loop's variable be past its bound by as many iterations as there are threads? One without a
+-- sign cannot be below zero.
 local function is_wide(loop)
   local type = types.resolved(loop.fn.kernel, loop.type or "")
   if type == "auto" then type = types.of(loop.fn, loop.start) or "" end
-  return WIDE[types.plain((type:gsub("^std%s*::%s*", "")))]
+  type = types.plain((type:gsub("^std%s*::%s*", "")))
+  return WIDE[type] and (loop.step > 0 or not type:find "unsigned")
 end
 
--- Does a loop count upwards, from its beginning to its end, by a variable of its own?
-local function counts_up(loop)
+local UP, DOWN = { ["<"] = true, ["<="] = true }, { [">"] = true, [">="] = true }
+
+-- Does a loop count from its beginning to its end, by a variable of its own?
+local function counts(loop)
   return loop.kind == "for" and loop.simple and loop.start and order.is_its_own(loop)
+    and loop.step and loop.step ~= 0 and (loop.step > 0 and UP or DOWN)[loop.relation]
     and is_wide(loop)
-    and loop.step and loop.step >= 1 and (loop.relation == "<" or loop.relation == "<=")
     and not loop.barrier and not loop.warp and loop.statement.condition.kind == "binary"
 end
 
@@ -78,7 +82,7 @@ end
 ---@param sums? table<string, table> variables in shared memory that may be put together, too
 ---@return gilua.row_loop?
 function M.of(loop, sums)
-  if not counts_up(loop) or not keeps_apart(loop) then return nil end
+  if not counts(loop) or not keeps_apart(loop) then return nil end
   local names = written_names(loop)
   local row = { loop = loop, reductions = {}, writes = writes_memory(loop) }
   for _, name in ipairs(names) do
@@ -91,6 +95,7 @@ function M.of(loop, sums)
       row.reductions[#row.reductions + 1] = found
     end
   end
+  if loop.step < 0 and (not row.running or #row.reductions > 0) then return nil end
   if loop.notes then apart.note(loop.notes) end
   return (#names > 0 or row.writes) and row or nil
 end

@@ -191,8 +191,9 @@ local function followed_text(c, text, n)
         return allocation and allocation.bytes
       end, c.read.launch.args)
       local power = ratio and math.tointeger(math.log(ratio, 2))
-      if ratio and (not power or power < 1) then return nil end
-      for _ = 1, power or 0 do
+      local is_power = power and power >= 1
+      if ratio and not is_power and not tonumber(arg.value) then return nil end
+      for _ = 1, is_power and power or 0 do
         product, names[#names + 1] = product * v, p.name
         if product > n then return nil end -- before it is more than 64 bits hold
       end

@@ -158,6 +158,7 @@ end
 ---@field args ArgumentGuess[] guessed; trying it may change them
 ---@field constants ArgumentGuess[] likewise, of variables
 ---@field shared? { text: string, note: string, times?: integer } bytes of dynamic shared memory
+---@field checked_values? table<string, integer> of the small case, where they are less
 ---@field original? integer[] the program's sizes, where those here are smaller
 ---@field size_note? string where the size is from; trying it may add to it
 ---@field jobs? integer worker processes; one a core

@@ -244,6 +244,9 @@ local function add_rest(p, draft)
     add(p, "checked_size", plain_size(draft.checked_size), "of the small run that every mutant "
       .. "begins with")
   end
+  if next(draft.checked_values or {}) then
+    add(p, "checked_values", draft.checked_values, "and what its arguments are there")
+  end
   local program = program_of(draft)
   if program then add(p, "on_gpu", program, "with --device cuda: your program's") end
   add(p, "include", runpath.from_problem(read.compiler.include, draft.folder))

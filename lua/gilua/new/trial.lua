@@ -36,9 +36,11 @@ local FILLING = 12 -- warp instructions take as long as filling and comparing a 
 local FEW = 8 -- of what is a size by its name alone
 local SMALL, SMALL_SIDE = 1024, 64 -- sizes that nothing says
 local LEAST_BLOCKS = 2 -- of a small case that is made smaller
+local LEAST_ALONG = 32 -- blocks of one thread along a dimension there, which rewritings may share
 local MOSTLY = 0.5 -- so many answers that are no number say nothing
 local MOST_PROBED = 100000000 -- warp instructions of probes of the small case, as they begin
 local MOST_SMALL = 2000000 -- of the small case, which is made smaller until two blocks are left
+local MOST_ROUNDS = 2 * MOST_SMALL -- else its loops get fewer rounds
 
 local function write_problem(draft)
   report.write(draft.folder .. "/problem.lua", problemtext.of(draft))
@@ -416,7 +418,7 @@ local function copy(value)
 end
 
 local GUESSED = { "shape", "args", "constants", "shared", "size_note", "original",
-  "checked_size" } -- of a draft
+  "checked_size", "checked_values" } -- of a draft
 
 local function state_of(draft)
   local state = {}
@@ -558,17 +560,19 @@ local function blocks_of(shape, size)
   return n
 end
 
--- A size with half as many blocks; nil where there are too few, or the grid does not follow it.
-local function half_of(shape, size)
+-- A size with half as many blocks along the widest dimension but for some, and that dimension; nil
+-- where there are too few, or the grid does not follow it.
+local function half_of(shape, size, but_for)
   local best
   for d, n in ipairs(size) do
-    local is_wide = n >= 2 * least_of(shape, d)
+    local least = d > 1 and shape.block[d] == 1 and LEAST_ALONG or least_of(shape, d)
+    local is_wide = n >= 2 * least and not but_for[d]
     if is_wide and (not best or n > size[best]) then best = d end
   end
   if not best or shape.fixed_grid then return nil end
   local half, least = copy(size), least_of(shape, best)
   half[best] = (size[best] // least + 1) // 2 * least
-  return blocks_of(shape, half) >= LEAST_BLOCKS and half or nil
+  if blocks_of(shape, half) >= LEAST_BLOCKS then return half, best end
 end
 
 -- Runs the small case: the problem and its measurement; nil where it does not run, does not write
@@ -581,6 +585,34 @@ local function run_small(draft, size)
   if outputs and is_whole(draft, outputs) then return problem, m end
 end
 
+-- Halves numbers of the small case that a thread may loop to, the largest first, as long as it takes
+-- much: the problem, and the warp instructions that it takes.
+local function fewer_rounds(draft, size, m)
+  local values, stuck = {}, {}
+  for _, arg in ipairs(draft.args) do values[arg.name] = math.tointeger(tonumber(arg.value)) end
+  while m.warp_instructions > MOST_ROUNDS do
+    local name
+    for _, arg in ipairs(draft.args) do
+      local n = values[arg.name]
+      if n and n >= 4 and not stuck[arg.name] and (not name or n > values[name]) then
+        name = arg.name
+      end
+    end
+    if not name then break end
+    local before = draft.checked_values or {}
+    draft.checked_values = copy(before)
+    draft.checked_values[name] = values[name] // 2
+    local smaller, less = run_small(draft, size)
+    stuck[name] = not smaller or less.warp_instructions >= m.warp_instructions
+    if stuck[name] then
+      draft.checked_values = before
+    else
+      m, values[name] = less, values[name] // 2
+    end
+  end
+  return write_problem(draft), m.warp_instructions
+end
+
 -- The small case must run as the whole one does; else it is the whole one. It is halved as long as
 -- it takes much, for every change of the kernel runs on it. And the warp instructions it takes.
 local function settle_small(draft)
@@ -591,17 +623,16 @@ local function settle_small(draft)
     problem, m = run_small(draft, size)
     if not problem then return write_problem(draft), M.budget end
   end
+  local stuck = {} -- dimensions along which it cannot be halved
   while m.warp_instructions > MOST_SMALL do
-    local half = half_of(draft.shape, size or tablecase.sizes(problem.checked_case.size))
-    local smaller, less = nil, nil
-    if half then smaller, less = run_small(draft, half) end
-    if not smaller then
-      draft.checked_size = size
-      return write_problem(draft), m.warp_instructions
-    end
-    problem, m, size = smaller, less, half
+    local half, d = half_of(draft.shape, size or tablecase.sizes(problem.checked_case.size), stuck)
+    if not half then break end
+    local smaller, less = run_small(draft, half)
+    stuck[d] = not smaller
+    if smaller then problem, m, size = smaller, less, half end
   end
-  return problem, m.warp_instructions
+  draft.checked_size = size
+  return fewer_rounds(draft, size, m)
 end
 
 -- What each output may differ by, on the small case twice and on the whole one.

@@ -717,7 +717,7 @@ function M.definition(t, dir)
     kernel_table = self, values_of = values_of(t, self.parameters, path),
     check_races = t.check_races,
     benign_races = t.benign_races,
-    checked_case = { seed = 1,
+    checked_case = { seed = 1, values = t.checked_values,
       size = t.checked_size or tablecase.smaller(tablecase.sizes(t.size)) },
     compile = function(values) return self:options(values) end,
     case = function(_, spec)

@@ -14,7 +14,7 @@ local FIELDS = { -- and what each has to be
   block_size_z = true, grid = LIST, grid_div_x = LIST, grid_div_y = LIST, grid_div_z = LIST,
   shared = true, constants = "table", include = LIST, defines = LIST, options = LIST,
   tolerance = "table", grammar = "table", reference = true, checked_size = true,
-  defaults = "table", on_gpu = "table", made_from = "table", check_races = "string", benign_races = "string",
+  defaults = "table", on_gpu = "table", checked_values = "table", made_from = "table", check_races = "string", benign_races = "string",
 }
 local ARGUMENT = { name = true, type = true, value = true, guess = true, count = true, fill = true,
   role = true, fields = true, bytes = true, texture = true, max_error = true, rel_error = true }
@@ -100,21 +100,27 @@ local function check_other_size(t, size, path, field)
   end
 end
 
-local function check_on_gpu(t, path)
-  local own, scalars = t.on_gpu or {}, {}
-  check_known(own, ON_GPU, path .. ": on_gpu")
-  check_kind(own.values, "table", path .. ": on_gpu.values")
-  check_other_size(t, own.size, path, "on_gpu.size")
+-- Values that a field gives to scalar arguments.
+local function check_values(t, values, path, field)
+  local scalars = {}
+  check_kind(values, "table", ("%s: %s"):format(path, field))
   for _, arg in ipairs(t.args) do scalars[arg.name] = arg.value ~= nil or nil end
-  for _, name in ipairs(settings.keys(own.values or {})) do
-    local value = own.values[name]
+  for _, name in ipairs(settings.keys(values or {})) do
     if not scalars[name] then
-      fail("%s: on_gpu.values names '%s', which is no argument with a value%s", path, name,
+      fail("%s: %s names '%s', which is no argument with a value%s", path, field, name,
         meant(name, scalars))
-    elseif math.type(value) ~= "integer" then
-      fail("%s: on_gpu.values.%s must be a whole number, not %s", path, name, settings.shown(value))
+    elseif math.type(values[name]) ~= "integer" then
+      fail("%s: %s.%s must be a whole number, not %s", path, field, name,
+        settings.shown(values[name]))
     end
   end
+end
+
+local function check_on_gpu(t, path)
+  local own = t.on_gpu or {}
+  check_known(own, ON_GPU, path .. ": on_gpu")
+  check_other_size(t, own.size, path, "on_gpu.size")
+  check_values(t, own.values, path, "on_gpu.values")
 end
 
 local function check_block(value, where)
@@ -405,6 +411,7 @@ function M.check(t, path)
   check_other_size(t, t.checked_size, path, "checked_size")
   check_arguments(t.args, t.constants or {}, path)
   check_on_gpu(t, path)
+  check_values(t, t.checked_values, path, "checked_values")
   check_known(t.grammar or {}, GRAMMAR, path .. ": grammar")
   check_constants(t.constants or {}, path)
   check_tuning(t, path)

@@ -128,9 +128,17 @@ end
 --------------------------------------------------------------------------------------------------
 -- Running sums
 
--- How far a lane's own iteration is from the first of those at a time.
-local function own_step(loop, lane)
-  return loop.step == 1 and lane or ("%d * %s"):format(loop.step, lane)
+-- A lane's own iteration of so many at a time, of which a text is the first.
+local function own_place(loop, first, lane)
+  local by = math.abs(loop.step)
+  return ("%s %s %s"):format(first, loop.step < 0 and "-" or "+",
+    by == 1 and lane or ("%d * %s"):format(by, lane))
+end
+
+-- The step of a loop whose lanes do so many iterations at a time.
+local function long_step(loop, lanes)
+  return ("%s %s= %d"):format(loop.variable, loop.step < 0 and "-" or "+",
+    lanes * math.abs(loop.step))
 end
 
 local function is_word_of(kernel, token, name)
@@ -152,7 +160,7 @@ local function instead_of(row, own, asked)
       instead[token], asked[which] = own[which], true
     end
   end
-  if r.statement.tree ~= r.tree then
+  if r.statement.tree ~= r.tree and not r.condition then
     instead[r.tree.first], asked.here = { own.here, r.tree.last }, true
   end
   return instead
@@ -174,6 +182,10 @@ end
 local function added_text(r, kernel, instead)
   local text = kernel:source(r.added.first, r.added.last, instead):gsub("%s+", " ")
   local is_word = is_simple(r.added) or r.added.kind == "index" or r.added.parens
+  if r.condition then
+    local asked = kernel:source(r.condition.first, r.condition.last, instead):gsub("%s+", " ")
+    return ("((%s) ? %s : 0)"):format(asked, (r.is_less and "-(%s)" or "(%s)"):format(text))
+  end
   if r.is_less then return (is_word and "-%s" or "-(%s)"):format(text) end
   return r.added.kind == "choice" and "(" .. text .. ")" or text
 end
@@ -183,7 +195,8 @@ local function rest_of(row, instead)
   local kernel, r, list = row.loop.fn.kernel, row.running, {}
   local body = row.loop.body
   for i, s in ipairs(body.kind == "block" and body.body or { body }) do
-    if not r.before[i] and (s ~= r.statement or s.tree ~= r.tree) then
+    local is_done = s == r.statement and (r.condition or s.tree == r.tree)
+    if not r.before[i] and not is_done then
       list[#list + 1] = kernel:source(s.first, s.last, instead)
     end
   end
@@ -224,7 +237,7 @@ local function running_body(row, names, lanes, own)
   local function put(text, ...) lines[#lines + 1] = text:format(...) end
   local c, x = loop.statement.condition, loop.variable
   local side = c.a.kind == "name" and c.a.text == x and c.a or c.b
-  put("%s %s = %s + %s;", loop.type, own.at, x, own_step(loop, names.lane))
+  put("%s %s = %s;", loop.type, own.at, own_place(loop, x, names.lane))
   put("const bool %s = %s;", own.has, kernel:source(c.first, c.last, { [side.first] = own.at }))
   put("if (!%s) %s = %s;", own.has, own.at, x)
   for _, s in ipairs(r.before) do put("%s", declared_text(row, s, instead, own)) end
@@ -251,8 +264,7 @@ local function share_running(row, names, lanes, unit, e)
   local indent = kernel:indent(loop.statement.first)
   local inner = indent .. unit
   local text = table.concat(running_body(row, names, lanes, own), "\n" .. inner)
-  e:replace(loop.statement.step.first, loop.statement.step.last,
-    ("%s += %d"):format(loop.variable, lanes * loop.step))
+  e:replace(loop.statement.step.first, loop.statement.step.last, long_step(loop, lanes))
   e:replace(loop.statement.header[4], loop.body.last,
     (") {\n%s%s\n%s}"):format(inner, text, indent))
 end
@@ -263,15 +275,13 @@ end
 local function share_head(row, names, lanes, e)
   local loop = row.loop
   local start = loop.start
-  local mine = own_step(loop, names.lane)
   if start.kind == "number" and start.text == "0" then
-    e:replace(start.first, start.last, mine)
+    e:replace(start.first, start.last, (own_place(loop, "", names.lane):gsub("^ %+ ", "")))
   else
     if not is_simple(start) then e:before(start.first, "(") end
-    e:after(start.last, (is_simple(start) and "" or ")") .. " + " .. mine)
+    e:after(start.last, own_place(loop, is_simple(start) and "" or ")", names.lane))
   end
-  e:replace(loop.statement.step.first, loop.statement.step.last,
-    ("%s += %d"):format(loop.variable, lanes * loop.step))
+  e:replace(loop.statement.step.first, loop.statement.step.last, long_step(loop, lanes))
 end
 
 --- Makes a loop one whose iterations the lanes share.
