@@ -69,7 +69,7 @@ def operations(torch):
         "instancenorm": lambda: of(F.instance_norm, r(16, 64, 64, 64)),
         "batchnorm": lambda: of(lambda x, g, b: F.batch_norm(x, None, None, g, b, True), r(32, 256, 14, 14), r(256),
                                 r(256)),
-        "groupnorm": lambda: of(lambda x, g, b: F.group_norm(x, 8, g, b), r(32, 64, 32, 32), r(64), r(64)),
+        "groupnorm": lambda: of(lambda x, g, b: F.group_norm(x, 8, g, b), r(32, 64, 28, 28), r(64), r(64)),
         "argmax": lambda: rows(lambda x: torch.argmax(x, 1)),
         "topk": lambda: rows(lambda x: torch.topk(x, 8, dim=1).values),
         "cross_entropy": lambda: of(lambda x, t: F.cross_entropy(x, t, reduction="none"), r(4096, 1024), n(1024, 4096)),
