@@ -11,6 +11,7 @@
 #include "emu/exec/async.h"
 #include "emu/exec/matrix_group.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -479,8 +480,9 @@ void shadow_array(const Access *a, const Array *array) {
     uint64_t frame = is_shared ? 0 : a->w->s.frame[a->w->frame].local_base;
     uint64_t from = frame + array->from, to = frame + array->to;
     if (a->address >= from && a->address + a->bytes <= to) return;
-    int32_t at = (int32_t)(a->address - from); /* addresses of 32 bits go round */
-    snprintf(where, sizeof where, at < 0 ? "%d bytes before" : "at byte %d of", at < 0 ? -at : at);
+    int64_t at = (int32_t)(a->address - from); /* addresses of 32 bits go round */
+    snprintf(where, sizeof where, at < 0 ? "%" PRId64 " bytes before" : "at byte %" PRId64 " of",
+             at < 0 ? -at : at);
     if (is_shared) snprintf(what, sizeof what, "shared array '%.150s' of", name_of(array->var));
     else snprintf(what, sizeof what, "a local array of at most");
     fault_note(a->m, a->w, a->in, a->lane,
