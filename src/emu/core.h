@@ -631,6 +631,7 @@ struct Machine {
     struct Bulk *bulk;    /* bulk.c: copies under way */
     int n_bulk, cap_bulk;
     bool has_groups; /* wgmma ran under the check of races */
+    bool group_waits; /* a warp has waited for others of its warpgroup */
     WarpStore *spare; /* of warps that ended; room for n_warps */
     int n_spare;
     int64_t turn; /* warp instructions of a turn */

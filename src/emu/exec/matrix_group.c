@@ -125,7 +125,7 @@ bool group_commit(Machine *m, Warp *w, const Ins *in) {
     (void)in;
     groups_of(w)->committed++;
     w->moved = true;
-    group_look(m, w);
+    if (m->group_waits) group_look(m, w);
     return true;
 }
 
@@ -139,6 +139,7 @@ Stop group_wait(Machine *m, Warp *w) {
         return STOP_NOT;
     }
     if (m->view) return view_leave(m, VIEW_UNSUITED), STOP_FAULT;
+    m->group_waits = true;
     w->state = WARP_WAITING;
     w->barrier = GROUP_BARRIER;
     return STOP_WAIT;

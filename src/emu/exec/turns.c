@@ -183,7 +183,7 @@ static void end_warp(Machine *m, Warp *w) {
     w->s = (WarpStore){0};
     barrier_warp_ended(m);
     if (m->has_clusters) cluster_look(m);
-    group_look(m, w);
+    if (m->group_waits) group_look(m, w);
 }
 
 /* Its turn is over, and it has more to do: whose is the next? */
