@@ -90,15 +90,15 @@ end
 
 -- `#define name text`, `#define name(params) body`; d are the directive's words.
 local function read_macro(self, d)
-  if d[1] ~= "define" or d:kind(2) ~= "name" or #d < 3 or #d > MOST_WORDS then return end
-  local close = d[3] == "(" and d:first(3) == d:last(2) + 1 and d:match(3)
-  if not close then
-    names.define(self, d[2], d:text(3, #d))
-    self.macros[d[2]] = d:text(3, #d)
-  elseif close < #d then
-    local params = csource.parts(d, 4, close - 1)
-    self.functions[d[2]] = { params = params, body = d:text(close + 1, #d) }
-    memory.name_parameters(self, d[2], params)
+  local name, params, from = csource.defined(d)
+  if not name or d:kind(2) ~= "name" or #d < from or #d > MOST_WORDS then return end
+  local body = d:text(from, #d)
+  if not params then
+    names.define(self, name, body)
+    self.macros[name] = body
+  else
+    self.functions[name] = { params = params, body = body }
+    memory.name_parameters(self, name, params)
   end
 end
 

@@ -32,8 +32,7 @@ local REST = "__VA_ARGS__"
 ---@field is_pair? boolean it has a comma, as grid and block: it is written out behind <<< alone
 
 -- Returns a macro's parameters; whether the last takes the rest, `...` or `args...`.
-local function params_of(d, close)
-  local list = csource.parts(d, 4, close - 1)
+local function params_of(list)
   local own = (list[#list] or ""):match "^(.-)%s*%.%s*%.?%s*%.$"
   if own then list[#list] = own ~= "" and own or REST end
   return list, own ~= nil
@@ -48,24 +47,21 @@ local function is_plain(d, from)
   return #d >= from
 end
 
--- Reads a directive that defines a macro.
-local function defined(d)
-  local close = d[3] == "(" and d:first(3) == d:last(2) + 1 and d:match(3)
-  local from = (close or 2) + 1
+-- Reads the directive that defines a macro.
+local function macro_of(d, given, from)
   if not is_plain(d, from) then return nil end
-  local params, rest = {}, false
-  if close then params, rest = params_of(d, close) end
-  return { params = params, rest = rest, has_no_arguments = not close,
+  local params, rest = params_of(given or {})
+  return { params = params, rest = rest, has_no_arguments = not given,
     text = d:text(from, #d):gsub("%s*\\?\r?\n%s*", " ") .. "" }
 end
 
 -- Adds the macros of a text: nil of one that is defined twice, or as nobody can write it out.
 local function add_macros(text, found, seen)
   local t <close> = csource.tokens(text)
-  for _, word, d in csource.directives(t) do
-    local name = word == "define" and d[2]
+  for _, _, d in csource.directives(t) do
+    local name, params, from = csource.defined(d)
     if name then
-      found[name] = not seen[name] and defined(d) or nil
+      found[name] = not seen[name] and macro_of(d, params, from) or nil
       seen[name] = true
     end
   end

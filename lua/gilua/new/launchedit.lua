@@ -28,10 +28,10 @@ local NUMBERS = csource.set "ceil ceilf floor floorf min max int unsigned size_t
 
 -- Adds the bodies of a macro that a file defines: with arguments, or without.
 local function add_macros(list, t, name, has_arguments)
-  for _, word, d in csource.directives(t) do
-    local close = d[3] == "(" and d:first(3) == d:last(2) + 1 and d:match(3)
-    if word == "define" and d[2] == name and (close and true or false) == has_arguments then
-      list[#list + 1] = d:text((close or 2) + 1, #d)
+  for _, _, d in csource.directives(t) do
+    local defined, params, from = csource.defined(d)
+    if defined == name and (params ~= nil) == has_arguments then
+      list[#list + 1] = d:text(from, #d)
     end
   end
 end

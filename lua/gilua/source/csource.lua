@@ -246,6 +246,18 @@ function M.directives(t)
   end
 end
 
+--- What a directive's words define: a macro's name, its parameters, and the first word of its body.
+---@param d userdata words of a directive
+---@return string? name nil: it defines none
+---@return string[]? params nil of one that is used as a name alone
+---@return integer? from
+function M.defined(d)
+  if d[1] ~= "define" or not d[2] then return nil end
+  local close = d[3] == "(" and d:first(3) == d:last(2) + 1 and d:match(3)
+  if not close then return d[2], nil, 3 end
+  return d[2], M.parts(d, 4, close - 1), close + 1
+end
+
 --- The file that an #include names, as it is spelled there; nil where it names none.
 ---@param directive string
 ---@return string?

@@ -41,6 +41,7 @@
 
 local apart = require "gilua.facts.apart"
 local core = require "gilua.core"
+local csource = require "gilua.source.csource"
 local effects = require "gilua.facts.effects"
 local lists = require "gilua.base.lists"
 local loops = require "gilua.facts.loop"
@@ -236,11 +237,8 @@ local function read_macros(kernel)
     if kernel.words[i + 1] == "[" then kernel.indexed[kernel.words[i]] = true end
     if kernel.words.kind[i] == "directive" then
       local d = kernel.tokens:inside(i)
-      if d[1] == "define" and d[2] then
-        local from = 3
-        if d[3] == "(" and d:first(3) == d:last(2) + 1 then from = (d:match(3) or #d) + 1 end
-        add_macro(kernel, d[2], d, from)
-      end
+      local name, _, from = csource.defined(d)
+      if name then add_macro(kernel, name, d, from) end
     end
   end
 end
