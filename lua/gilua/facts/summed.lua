@@ -12,24 +12,28 @@ local expression = require "gilua.source.expression"
 
 local M = {}
 
--- Is a place made of parameters that keep their value, and of numbers?
-local function is_fixed(fn, place)
+--- Is a tree made of parameters that keep their value, and of numbers? So it is the same for all
+--- threads, all the while.
+---@param may_be table<string, true> what else it may be: "cast", "index", "&"
+function M.is_fixed(fn, tree, may_be)
   local writes, fixed = effects.of(fn, fn.body).writes, true
-  expression.walk(place, function(node)
+  expression.walk(tree, function(node)
     local d = node.kind == "name" and fn:declaration(node.text, node.first)
     if node.kind == "name" then
       fixed = fixed and d ~= nil and d.parameter and not d.reference and not writes[node.text]
         and not fn.addressed[node.text]
-    elseif node.kind ~= "number" and node.kind ~= "binary" and node.kind ~= "index"
-      and not (node.kind == "unary" and node.op == "&") then
+    elseif node.kind ~= "number" and node.kind ~= "binary" and not may_be[node.kind]
+      and not (node.kind == "unary" and may_be[node.op]) then
       fixed = false
     end
   end)
   return fixed
 end
 
--- How often a kernel may touch an array.
-local function touched(fn, name)
+local PLACE = { index = true, ["&"] = true }
+
+--- How often a kernel may touch an array.
+function M.touched(fn, name)
   local n = 0
   for _, access in ipairs(effects.of(fn, fn.body).accesses) do
     if apart.may_touch(fn, access, name) then n = n + 1 end
@@ -44,14 +48,14 @@ function M.of(fn)
   local list, counts = {}, {}
   for _, s in ipairs(fn.statements) do
     local one = added.of(fn, s)
-    if one and one.type and one.access.base and is_fixed(fn, one.call.args[1]) then
+    if one and one.type and one.access.base and M.is_fixed(fn, one.call.args[1], PLACE) then
       list[#list + 1] = { statement = s, call = one.call, access = one.access, type = one.type }
       counts[one.access.base] = (counts[one.access.base] or 0) + 1
     end
   end
   if #list == 0 then return nil, "it adds to no element that is the same for all threads" end
   for name, n in pairs(counts) do
-    if touched(fn, name) ~= n then
+    if M.touched(fn, name) ~= n then
       return nil, ("it does something else with '%s', too"):format(name)
     end
   end

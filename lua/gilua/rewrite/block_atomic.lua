@@ -10,9 +10,9 @@
 
 local added = require "gilua.facts.added"
 local affine = require "gilua.source.affine"
-local apart = require "gilua.facts.apart"
 local bodyloop = require "gilua.rewrite.bodyloop"
 local effects = require "gilua.facts.effects"
+local summed = require "gilua.facts.summed"
 local threads = require "gilua.facts.threads"
 local types = require "gilua.facts.types"
 
@@ -51,11 +51,8 @@ local function sums_of(fn, p)
       table.insert(found.sums, { statement = s, call = one.call, access = one.access })
     end
   end
-  local n = 0
-  for _, access in ipairs(effects.of(fn, fn.body).accesses) do
-    if apart.may_touch(fn, access, p.name) then n = n + 1 end
-  end
-  return #found.sums > 0 and n == #found.sums and found or nil
+  local is_all = #found.sums > 0 and summed.touched(fn, p.name) == #found.sums
+  return is_all and found or nil
 end
 
 -- Do threads leave the kernel before its end? true; nil and why where that cannot be undone.

@@ -14,30 +14,13 @@
 --                                            (the lanes add up; one of them: atomicAdd(total, …);)
 
 local bodyloop = require "gilua.rewrite.bodyloop"
-local effects = require "gilua.facts.effects"
-local expression = require "gilua.source.expression"
 local summed = require "gilua.facts.summed"
 local threads = require "gilua.facts.threads"
 local warp_add = require "gilua.rewrite.warp_add"
 
--- Is a bound the same for all threads, all the while? Made of numbers and of what comes in.
-local function is_fixed(fn, bound)
-  local writes, fixed = effects.of(fn, fn.body).writes, true
-  expression.walk(bound, function(node)
-    local d = node.kind == "name" and fn:declaration(node.text, node.first)
-    if node.kind == "name" then
-      fixed = fixed and d ~= nil and d.parameter and d.pointer == 0 and not d.reference
-        and not writes[node.text] and not fn.addressed[node.text]
-    elseif node.kind ~= "number" and node.kind ~= "binary" and node.kind ~= "cast" then
-      fixed = false
-    end
-  end)
-  return fixed
-end
-
 local function guarded(at)
   local guard = threads.guard(at.index)
-  if is_fixed(at.fn, guard.bound) then return guard end
+  if summed.is_fixed(at.fn, guard.bound, { cast = true }) then return guard end
   return nil, ("the bound of '%s' is not made of parameters alone"):format(at.index.name)
 end
 
