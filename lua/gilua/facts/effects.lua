@@ -419,31 +419,10 @@ local function see_statement(out, s)
   if s.kind == "return" or s.kind == "goto" or s.kind == "label" then out[s.kind] = true end
 end
 
-local function empty(fn)
-  return { fn = fn, reads = {}, writes = {}, accesses = {}, calls = {}, declares = {},
-           addresses = {}, asks = {} }
-end
-
---- The effects of a statement with all below it, or of an expression. The function's own body is
---- asked for once; what is asked for often is kept.
----@param node table a statement or an expression
----@return table
-function M.of(fn, node)
-  if node.effects then return node.effects end
-  local out = empty(fn)
-  if expression.is_tree(node) then
-    see(out, node, "read")
-  else
-    statement.walk(node, function(s) see_statement(out, s) end)
-  end
-  out.fn = nil
-  node.effects = out
-  return out
-end
-
 --- The effects of several nodes together; `false` and nil among n are left out.
 function M.all(fn, nodes)
-  local out = empty(fn)
+  local out = { fn = fn, reads = {}, writes = {}, accesses = {}, calls = {}, declares = {},
+    addresses = {}, asks = {} }
   for _, node in ipairs(nodes) do
     if expression.is_tree(node) then
       see(out, node, "read")
@@ -453,6 +432,15 @@ function M.all(fn, nodes)
   end
   out.fn = nil
   return out
+end
+
+--- The effects of a statement with all below it, or of an expression. The function's own body is
+--- asked for once; what is asked for often is kept.
+---@param node table a statement or an expression
+---@return table
+function M.of(fn, node)
+  node.effects = node.effects or M.all(fn, { node })
+  return node.effects
 end
 
 return M

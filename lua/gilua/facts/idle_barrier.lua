@@ -66,16 +66,12 @@ local function accesses_of(fn, s, list)
       list[#list + 1] = { root = access.root, write = true, at = s }
     end
   end
-  for name, tokens in pairs(all.reads) do
-    local d = fn:declaration(name, tokens[1])
-    if d and d.shared and #d.extents == 0 then
-      list[#list + 1] = { root = name, indices = {}, write = false, at = s }
-    end
-  end
-  for name, tokens in pairs(all.writes) do
-    local d = fn:declaration(name, tokens[1])
-    if d and d.shared and #d.extents == 0 then
-      list[#list + 1] = { root = name, indices = {}, write = true, at = s }
+  for _, named in ipairs { all.reads, all.writes } do
+    for name, tokens in pairs(named) do
+      local d = fn:declaration(name, tokens[1])
+      if d and d.shared and #d.extents == 0 then
+        list[#list + 1] = { root = name, indices = {}, write = named == all.writes, at = s }
+      end
     end
   end
   return list
