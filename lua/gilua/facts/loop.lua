@@ -208,11 +208,10 @@ end
 function M.variable_tokens(loop, s)
   local kernel, list, hidden = loop.fn.kernel, {}, false
   for i = s.first, s.last do
-    local w = kernel.words[i]
-    if w == loop.variable and kernel.words[i - 1] ~= "." and kernel.words[i - 1] ~= "->" then
-      list[#list + 1] = i
-    elseif kernel.macros[w] then
-      for _, name in ipairs(kernel.macros[w].names) do hidden = hidden or name == loop.variable end
+    local macro = kernel.macros[kernel.words[i]]
+    if kernel:is_name(i, loop.variable) then list[#list + 1] = i
+    elseif macro then
+      for _, name in ipairs(macro.names) do hidden = hidden or name == loop.variable end
     end
   end
   if loop.inside.declares[loop.variable] then return nil end -- another one of that name

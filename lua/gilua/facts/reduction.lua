@@ -48,9 +48,8 @@ end
 function M.words_in(kernel, s, name)
   local n = 0
   for i = s.first, s.last do
-    local w, before = kernel.words[i], kernel.words[i - 1]
-    if w == name and before ~= "." and before ~= "->" then n = n + 1 end
-    for _, inside in ipairs((kernel.macros[w] or {}).names or {}) do
+    if kernel:is_name(i, name) then n = n + 1 end
+    for _, inside in ipairs((kernel.macros[kernel.words[i]] or {}).names or {}) do
       if inside == name then return math.huge end
     end
   end
@@ -177,10 +176,7 @@ end
 local function renamed(kernel, tree, name, other)
   local instead, n = {}, 0
   for i = tree.first, tree.last do
-    local before = kernel.words[i - 1]
-    if kernel.words[i] == name and before ~= "." and before ~= "->" then
-      instead[i], n = other, n + 1
-    end
+    if kernel:is_name(i, name) then instead[i], n = other, n + 1 end
   end
   return (kernel:source(tree.first, tree.last, instead):gsub("%s+", " ")), n
 end

@@ -51,11 +51,16 @@ function M.kept(fn, tree)
   return d and not d.parameter and d.pointer == 0 and d or nil
 end
 
---- Is a tree threadIdx.x, or the like, or a name of it?
-function M.is_built_in(fn, tree, name, side)
+-- What a tree is without casts and names.
+local function settled(fn, tree)
   tree = uncast(tree)
   local d = M.kept(fn, tree)
-  if d then return M.is_built_in(fn, d.init, name, side) end
+  return d and settled(fn, d.init) or tree
+end
+
+--- Is a tree threadIdx.x, or the like, or a name of it?
+function M.is_built_in(fn, tree, name, side)
+  tree = settled(fn, tree)
   return tree.kind == "member" and tree.a.kind == "name" and tree.a.text == name
     and tree.name == side
 end
@@ -146,9 +151,7 @@ end
 
 --- Is a tree what a thread is in its team?
 function Teams:is_lane(fn, tree)
-  tree = uncast(tree)
-  local d = M.kept(fn, tree)
-  if d then return self:is_lane(fn, d.init) end
+  tree = settled(fn, tree)
   if M.method(fn, tree) == "thread_rank" then return true end
   if self.is_square then return M.is_built_in(fn, tree, "threadIdx", "x") end
   return self:modulus(fn, tree) == self.size and self:thread(fn, tree.a) ~= nil
@@ -156,9 +159,7 @@ end
 
 --- Is a tree the number of a team? As of `thread`.
 function Teams:team(fn, tree)
-  tree = uncast(tree)
-  local d = M.kept(fn, tree)
-  if d then return self:team(fn, d.init) end
+  tree = settled(fn, tree)
   if M.method(fn, tree) == "meta_group_rank" then return "block" end
   if self.is_square then return self:thread(fn, tree) end
   if self:divisor(fn, tree) == self.size then return self:thread(fn, tree.a) end
@@ -166,9 +167,7 @@ end
 
 --- Is a tree how many teams a block has, by what CUDA says of it?
 function Teams:is_count(fn, tree)
-  tree = uncast(tree)
-  local d = M.kept(fn, tree)
-  if d then return self:is_count(fn, d.init) end
+  tree = settled(fn, tree)
   if M.method(fn, tree) == "meta_group_size" then return true end
   if self.is_square then return M.is_built_in(fn, tree, "blockDim", "y") end
   return self:divisor(fn, tree) == self.size and M.is_built_in(fn, tree.a, "blockDim", "x")

@@ -141,11 +141,6 @@ local function long_step(loop, lanes)
     lanes * math.abs(loop.step))
 end
 
-local function is_word_of(kernel, token, name)
-  local before = kernel.words[token - 1]
-  return kernel.words[token] == name and before ~= "." and before ~= "->"
-end
-
 -- What stands for some tokens of the body: the lane's own iteration for the loop's variable, what
 -- the sum is by then for the running one. Which of the two sums are asked for is noted.
 local function instead_of(row, own, asked)
@@ -155,7 +150,7 @@ local function instead_of(row, own, asked)
   end
   for token = row.loop.body.first, row.loop.body.last do
     local is_own = r.tree.first <= token and token <= r.tree.last
-    if not is_own and is_word_of(kernel, token, r.name) then
+    if not is_own and kernel:is_name(token, r.name) then
       local which = token < r.statement.first and "prior" or "here"
       instead[token], asked[which] = own[which], true
     end

@@ -51,10 +51,7 @@ local function ahead_loop(loop, condition, width)
   for n = 0, width - 1 do
     local instead = {}
     for i = condition.first, n > 0 and condition.last or -1 do
-      local before = kernel.words[i - 1]
-      if kernel.words[i] == loop.variable and before ~= "." and before ~= "->" then
-        instead[i] = iterations.at(loop, i, n)
-      end
+      if kernel:is_name(i, loop.variable) then instead[i] = iterations.at(loop, i, n) end
     end
     parts[#parts + 1] = (is_truth(condition) and "(" or "!!(")
       .. kernel:source(condition.first, condition.last, instead):gsub("%s+", " ") .. ")"

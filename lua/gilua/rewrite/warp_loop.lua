@@ -62,10 +62,7 @@ local function put_variable(at, e, name, own)
       kernel:indent(list[1].first)))
   end
   for i = body.first, body.last do
-    local before = kernel.words[i - 1]
-    if kernel.words[i] == name and before ~= "." and before ~= "->" then
-      e:replace(i, i, i == given and type .. " " .. own or own)
-    end
+    if kernel:is_name(i, name) then e:replace(i, i, i == given and type .. " " .. own or own) end
   end
 end
 

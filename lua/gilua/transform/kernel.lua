@@ -126,6 +126,12 @@ function Kernel:names()
   end
 end
 
+--- Is a token this name by itself, no member of something?
+function Kernel:is_name(token, name)
+  local before = self.words[token - 1]
+  return self.words[token] == name and before ~= "." and before ~= "->"
+end
+
 --- Is the token the first on its line?
 function Kernel:begins_line(token)
   local before = self.words.line[token - 1]
