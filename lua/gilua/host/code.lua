@@ -49,7 +49,6 @@ function M.of(text, name)
 end
 
 --- The text of the directive at a token. A macro's has a tree where it may do anything.
----@param code HostText
 ---@param i integer
 ---@param body? HostFunction in which it is defined
 ---@return HostText
@@ -88,7 +87,6 @@ function M.around(list, i)
 end
 
 --- The words of a piece.
----@param code HostText
 ---@param piece { first: integer, last: integer }
 ---@return string
 function M.text(code, piece)
@@ -96,7 +94,6 @@ function M.text(code, piece)
 end
 
 --- The words of each piece.
----@param code HostText
 ---@param pieces { first: integer, last: integer }[]
 ---@return string[]
 function M.texts(code, pieces)
@@ -104,7 +101,6 @@ function M.texts(code, pieces)
 end
 
 --- Every name that a text declares.
----@param code HostText
 ---@return table[] of source:declarations
 function M.declarations(code)
   code.declared = code.declared or code.s:declarations()
@@ -112,7 +108,6 @@ function M.declarations(code)
 end
 
 --- The places of a pattern, which are looked for once.
----@param code HostText
 ---@param pattern string
 ---@return table[] of source:find
 function M.found(code, pattern)
@@ -146,7 +141,6 @@ end
 function M.part(one, node) return one.t:text(node.first, node.last) end
 
 --- Calls visit(node) for the nodes of a text, of a list in braces too: see gilua.expression.walk.
----@param self HostCode
 ---@param text string
 ---@param visit fun(node: table): boolean?
 function M.walk(self, text, visit)
@@ -170,7 +164,6 @@ function M.names(one)
 end
 
 --- What stands in the [ ] of a declaration; "" where that is not understood.
----@param code HostText
 ---@param d table of source:declarations
 ---@return string[]
 function M.extents(code, d)
@@ -179,7 +172,6 @@ end
 
 --- What a declaration begins with: `5` of `= 5`, `(5)`, `{5}` and `= {5}`. Nil where it begins with
 --- nothing, or with several.
----@param code HostText
 ---@param d table of source:declarations
 ---@return { first: integer, last: integer }?
 function M.begun(code, d)
@@ -194,7 +186,6 @@ function M.begun(code, d)
 end
 
 --- Likewise, as a text.
----@param code HostText
 ---@param d table of source:declarations
 ---@return string?
 function M.value(code, d)
@@ -203,7 +194,6 @@ function M.value(code, d)
 end
 
 --- The name that is called, or launched.
----@param code HostText
 ---@param callee { token?: integer, kind: string }
 ---@return string? name
 ---@return string[] template its arguments

@@ -290,7 +290,6 @@ function is_fixed(host, text, body, depth)
 end
 
 --- Has an expression one value alone?
----@param host HostCode
 ---@param text string
 ---@param body? HostFunction in which it stands
 ---@return boolean
@@ -298,9 +297,7 @@ function M.is(host, text, body) return is_fixed(host, text, body, 1) end
 
 --- Returns the texts of the sides of a dim3, false for one that is given several; nil of what is no
 --- variable of a function.
----@param host HostCode
 ---@param name string
----@param body? HostFunction
 ---@return (string|false)[]?
 function M.sides(host, name, body)
   local list, one, k = found(host, name, body)

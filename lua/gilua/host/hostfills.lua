@@ -47,8 +47,6 @@ local function note(self, name, text, place, within, index)
 end
 
 --- Reads `h[i] = value;`, not of a struct's member.
----@param self HostCode
----@param code HostText
 ---@param m table of `$a = $b`
 ---@param place string
 ---@param within? HostFunction
@@ -70,8 +68,6 @@ end
 
 --- Reads `cudaMemcpy(d, h, …, cudaMemcpyHostToDevice)`, `h.push_back(value)`, and
 --- `std::generate(h.begin(), h.end(), [] { return value; })`.
----@param self HostCode
----@param code HostText
 ---@param call table of `$f($$args)`
 ---@param name string what is called
 ---@param args string[]
@@ -93,8 +89,6 @@ function M.read_call(self, code, call, name, args, place, within)
 end
 
 --- Reads `std::uniform_real_distribution<float> name(a, b);` and its like.
----@param self HostCode
----@param code HostText
 ---@param d table of source:declarations
 function M.read_distribution(self, code, d)
   for kind in d.type:gmatch "[%w_]+" do
@@ -225,7 +219,6 @@ end
 
 --- What the host's code draws for the array behind a launch's argument; where it does so at several
 --- places, from the least to the greatest of all.
----@param host HostCode
 ---@param text string the argument
 ---@param within? HostFunction that the launch is in
 ---@return { low: number, high: number, fill: string, place: string }?

@@ -41,7 +41,6 @@ end
 
 --- The function of a name that only computes, with its `statement`; nil where there is none, or
 --- several do.
----@param host HostCode
 ---@param name string
 ---@return HostFunction?
 function M.of(host, name)

@@ -50,7 +50,6 @@ local function by_brackets(code, m)
 end
 
 --- The token of the kernel's name before the <<< at a token; nil where there is none.
----@param t userdata tokens
 ---@param at integer
 ---@return integer?
 function M.name_before(t, at)
@@ -168,7 +167,6 @@ local CALLS = { cudaLaunchKernel = { by_call, 1 }, cudaLaunchCooperativeKernel =
   cudaLaunchKernelEx = { by_configuration, 2 }, cudaLaunchKernelExC = { by_configuration, 2 } }
 
 --- The launches of a text in its order, without those in its macros.
----@param code HostText
 ---@return LaunchSite[]
 function M.own(code)
   if code.sites then return code.sites end
@@ -200,7 +198,6 @@ function M.own(code)
 end
 
 --- The launches of a kernel, or of all, in the order of the text, those in macros too.
----@param code HostText
 ---@param kernel? string
 ---@return LaunchSite[]
 function M.of(code, kernel)
@@ -234,7 +231,6 @@ function M.edited(text, edits)
 end
 
 --- The edit that puts another text where tokens are.
----@param t userdata tokens
 ---@param range TokenRange
 ---@param text string
 ---@return { from: integer, to: integer, text: string }

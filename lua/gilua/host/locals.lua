@@ -49,7 +49,6 @@ local function add(lists, name, one)
 end
 
 --- Notes what a variable of a function is given. What a launch has got already stays as it is.
----@param body? HostFunction
 ---@param name string
 ---@param text string
 ---@param is_declared? boolean with that
@@ -65,8 +64,6 @@ function M.note(body, name, text, is_declared)
 end
 
 --- What the variables of a function are where its code is read.
----@param code HostText
----@param body? HostFunction
 ---@return OwnNames
 function M.now(code, body)
   if not body or not body.own or body.code ~= code then return M.NONE end
@@ -86,7 +83,6 @@ end
 
 --- A text with the values of a function's own variables in place of those that have another
 --- function's.
----@param host HostCode
 ---@param text string
 ---@param own OwnNames
 ---@param depth? integer
@@ -147,7 +143,6 @@ local function declared(own, name)
 end
 
 --- A text of a launch, its grid or block, with what its own function makes of the names.
----@param host HostCode
 ---@param text string
 ---@param own OwnNames
 ---@param dims table<string, string> its dim3s that have other sides elsewhere

@@ -95,10 +95,7 @@ end
 -- What is given
 
 --- Reads `path = value`, `std::tie(a, b) = value`.
----@param self HostCode
----@param code HostText
 ---@param m table of `$a = $b`
----@param body? HostFunction
 function M.read_assignment(self, code, m, body)
   local one, text = code_of.tree(self, code_of.text(code, m.a)), code_of.text(code, m.b)
   local path = pointers.path(self, one, one.tree)
@@ -143,10 +140,7 @@ local function read_range(self, code, name, colon, body)
 end
 
 --- Reads `type *name = value`, `type *name(value)`, `type *name{value}`, and lists of these.
----@param self HostCode
----@param code HostText
 ---@param d table of source:declarations
----@param body? HostFunction
 function M.read_declared(self, code, d, body)
   add(self.holders, d.name, d.type .. (d.pointer > 0 and " *" or ""))
   if #d.extents > 0 and d.pointer > 0 or d.pointer > 1 or d.type:find "%*" then
@@ -168,7 +162,6 @@ function M.read_declared(self, code, d, body)
 end
 
 --- Notes the names by which a lambda or a macro has what it is called with.
----@param self HostCode
 ---@param name string its own
 ---@param params string[]
 function M.name_parameters(self, name, params)
@@ -220,8 +213,6 @@ local function read_bindings(self, code)
 end
 
 --- Reads what is asked for before the words of a text are gone through.
----@param self HostCode
----@param code HostText
 function M.read(self, code)
   read_lambdas(self, code)
   read_swaps(self, code)
@@ -274,12 +265,9 @@ end
 
 --- Reads a call that gives a pointer memory that has a name already: one of CUDA's, a function of
 --- the files that has a pointer's place, a container's or object's own.
----@param self HostCode
----@param code HostText
 ---@param call table of `$f($$args)`
 ---@param name string of the function
 ---@param args string[]
----@param body? HostFunction
 function M.read_call(self, code, call, name, args, body)
   local from, owner = args[GIVES[name]], nil
   if call.f.kind == "member" then

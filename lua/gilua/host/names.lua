@@ -14,7 +14,6 @@ local IN_HEADERS = csource.set "if while switch"
 local MOST_LATER = 8 -- values of a variable after its first
 
 --- Gives a name a value that has none.
----@param self HostCode
 ---@param name string
 ---@param text string
 function M.define(self, name, text)
@@ -90,10 +89,7 @@ local function read_value(self, code, d, type, body)
 end
 
 --- Reads what declares a name.
----@param self HostCode
----@param code HostText
 ---@param d table of source:declarations
----@param body? HostFunction
 function M.read_declared(self, code, d, body)
   local type = d.type:match "[%w_]+$" or ""
   if d.within == "enum" then return read_enumerator(self, code, d) end
@@ -114,11 +110,8 @@ function M.read_declared(self, code, d, body)
 end
 
 --- Reads `name = value`, `grid.x = value`, `h[i] = value`.
----@param self HostCode
----@param code HostText
 ---@param m table of `$a = $b`
 ---@param place string
----@param body? HostFunction
 function M.read_assignment(self, code, m, place, body)
   local t, a, b = code.t, m.a, m.b
   memory.read_assignment(self, code, m, body)
@@ -141,8 +134,6 @@ end
 
 --- Reads `++name`, `name++`, `name += value`: outside of the heads of loops, and before a launch:
 --- one that stands before has got the first value.
----@param self HostCode
----@param code HostText
 ---@param m table
 function M.read_counting(self, code, m)
   local is_name = code.t:kind(m.a.last) == "name"
@@ -152,8 +143,6 @@ function M.read_counting(self, code, m)
 end
 
 --- Reads `scan(…, &name)`; `cudaMemcpy(&name, …)` behind a launch, too, since another may come.
----@param self HostCode
----@param code HostText
 ---@param call table
 ---@param name string? of the function
 function M.read_addresses(self, code, call, name)

@@ -31,7 +31,6 @@ local function element(path, index)
 end
 
 --- The path of a part of an expression; nil where it is none.
----@param self HostCode
 ---@param one HostTree
 ---@param node table?
 ---@return string?
@@ -67,7 +66,6 @@ end
 
 --- Adds the paths and the calls that a part's value may be made of: not those of an index, of a
 --- condition or of a comparison.
----@param self HostCode
 ---@param one HostTree
 ---@param node table?
 ---@param found PointerLeads

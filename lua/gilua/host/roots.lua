@@ -276,7 +276,6 @@ local function new_search()
 end
 
 --- The roots of an argument. None where it leads nowhere.
----@param self HostCode
 ---@param text string
 ---@param body? HostFunction in which it stands
 ---@return HostRoots
@@ -324,9 +323,7 @@ local function is_own(self, name, body)
 end
 
 --- Is an argument memory that a function itself asks for, so that none of its callers has it?
----@param self HostCode
 ---@param text string
----@param body HostFunction
 ---@return boolean
 function M.is_own(self, text, body)
   local roots = M.of(self, text, body)
@@ -368,7 +365,6 @@ local function common_by_swap(self, one, other)
 end
 
 --- The root that two arguments have in common; nil where the host's code shows them to be apart.
----@param self HostCode
 ---@param one HostRoots
 ---@param other HostRoots
 ---@return string?

@@ -34,7 +34,6 @@ local function round_of(code, loop)
 end
 
 --- Reads the loops of a text.
----@param code HostText
 function M.read(code)
   code.loops = code.s:find "for ($init; $test; $step) $body"
   table.move(code.s:find "for ($init; $test;) $body", 1, #code.t, #code.loops + 1, code.loops)
@@ -42,7 +41,6 @@ function M.read(code)
 end
 
 --- The loops that a token is in, the innermost first.
----@param code HostText
 ---@param i integer
 ---@return HostRound[]
 function M.around(code, i)

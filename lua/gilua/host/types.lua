@@ -60,8 +60,6 @@ local function fields_of_union(one)
 end
 
 --- Reads the types of a text: `struct name { … };`, `struct … { … } name;`, `using x = type;`
----@param self HostCode
----@param code HostText
 function M.read(self, code)
   local t, classes = code.t, {}
   for name, words in pairs(code.s:types()) do
@@ -79,7 +77,6 @@ function M.read(self, code)
 end
 
 --- Does a word end a type whose values are numbers?
----@param self HostCode
 ---@param word string
 ---@return boolean
 function M.is_number(self, word)
@@ -90,7 +87,6 @@ end
 -- Asking
 
 --- How many elements `[a][b]` are; nil where that cannot be known.
----@param self HostCode
 ---@param counts string[]
 ---@return number?
 function M.product(self, counts)
@@ -104,7 +100,6 @@ function M.product(self, counts)
 end
 
 --- A struct that the file defines, whatever typedef names it.
----@param self HostCode
 ---@param name string
 ---@return HostStruct?
 function M.struct(self, name)
@@ -118,7 +113,6 @@ end
 
 --- The fields of a struct that the file defines: { name, type, count } each; nil where it is not
 --- plain data.
----@param self HostCode
 ---@param name string
 ---@return table[]?
 function M.fields(self, name)
@@ -158,7 +152,6 @@ local function named_size(self, name)
 end
 
 --- Bytes of a type; nil where that is not known.
----@param self HostCode
 ---@param type string
 ---@return integer?
 function M.size_of(self, type)
@@ -179,7 +172,6 @@ function M.size_of(self, type)
 end
 
 --- Bytes of what a pointer points to.
----@param self HostCode
 ---@param name string
 ---@return integer?
 function M.pointee_size(self, name)
