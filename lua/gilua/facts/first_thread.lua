@@ -104,7 +104,6 @@ end
 --- May all lanes of the first warp come to it, and stay?
 ---@param at gilua.lone_place
 ---@return boolean? answer
----@return string? why
 function M.is_open(at)
   local all = effects.of(at.fn, at.s.body)
   if all.opaque or all.barrier or all.warp or all.conditional or all["return"] or all["goto"] then
@@ -252,7 +251,6 @@ end
 ---@param at gilua.lone_place
 ---@param rows table as of M.waits
 ---@return boolean? answer
----@return string? why
 function M.is_unasked(at, rows)
   local fn, s, list = at.fn, at.s, at.s.body.body
   for i = 1, at.condition and rows.last or 0 do

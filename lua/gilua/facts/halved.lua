@@ -133,8 +133,6 @@ end
 --- Is only the first element asked for behind a loop, before each thread gives its own another
 --- value? true; nil and the sentence.
 ---@param sum table of M.sum
----@return boolean?
----@return string? why
 function M.is_all(loop, sum)
   local at, use = loop.statement, nil
   while at.parent and not use do

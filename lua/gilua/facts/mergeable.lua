@@ -85,7 +85,6 @@ end
 --- May blocks, or threads, become one along a side?
 ---@param index "blockIdx"|"threadIdx"
 ---@param side string
----@return string? why
 function M.of(fn, index, side)
   local why = refusal(fn, index, side)
   return not why, why

@@ -225,7 +225,6 @@ end
 ---@param a table of M.part, the first
 ---@param b table
 ---@return boolean? answer
----@return string? why
 function M.of(fn, common, a, b)
   local both = M.outside(fn, effects.all(fn, common))
   local name = array_between(fn, a, b) or variable_between(fn, a, b)

@@ -216,7 +216,6 @@ end
 --- writes? nil and why not.
 ---@param rows gilua.row_loop[]
 ---@return gilua.done_once?
----@return string? why
 function M.written_once(fn, rows)
   local list, why = done_once(fn, rows)
   if list then return { statements = list, waited = {} } end

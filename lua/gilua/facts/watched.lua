@@ -58,7 +58,6 @@ end
 ---@param change? { lines?: integer[] } the rewriting: an order counts where one of the two accesses
 ---  is between the first and the last line that it changes
 ---@return boolean? answer
----@return string? why
 function M.of(fn, meets, a, b, change)
   local one, other = source_of(fn, a), source_of(fn, b)
   if not meets then return nil, "what its case does was not watched" end

@@ -78,7 +78,6 @@ end
 --- Does no thread have an element of its own, which more threads do not have? It would be at its
 --- number, of an array that does not grow with the block, or of all blocks' threads.
 ---@param macro? string the block's width
----@return string? why
 function M.without_elements(fn, macro)
   if counts_across_blocks(fn, macro or "blockDim") or counts_across_blocks(fn, "blockDim") then
     return false, "its threads count items across blocks"
@@ -160,7 +159,6 @@ end
 --- promised of loops that go by something else than the width.
 ---@param loops table[] statements
 ---@param macro? string
----@return boolean?
 ---@return string?
 function M.alike(fn, loops, macro)
   local heads = loops_from_thread(fn)
@@ -186,7 +184,6 @@ end
 --- Does no thread alone write what it found in its own share of the loops?
 ---@param loops table[] statements
 ---@param macro? string
----@return string? why
 function M.tells_no_share(fn, loops, macro)
   local is_own = depends.on_share(fn, loops)
   local function asks(s)
@@ -208,7 +205,6 @@ end
 --- add up? false and why; nil, and what has to be promised.
 ---@param loops table[] statements
 ---@param macro? string
----@return boolean?
 ---@return string?
 function M.updates_nothing(fn, loops, macro)
   local update, adds = nothing.counted(fn, loops, function(call)
