@@ -88,6 +88,8 @@ tap.case("operands", function()
     "a row two below, with signs")
   is({ body = "sum += a[row * w * 4 + i] * b[i * w * n + col];" }, "i w", "col n * w,n",
     "multiples that are there, and a product")
+  is({ body = "sum += a[row * w + i] * b[i * w * n + i * w * n * m + col];" }, "i w",
+    "col n * w,n", "a product that is a factor of another")
   is({ body = "sum += a[row * i + i] * b[i * n + col];" }, "nil nil", "col n", "a row of rows")
   is({ start = "2" }, "i nil", "col n", "a start that is no multiple")
   is({ start = "4", bound = "64" }, "i w", "col n", "multiples of a chunk")
@@ -194,6 +196,7 @@ tap.case("operands that are refused", function()
   no("sum += a[at * w + i] * b[i * n + col];", index, { guard = "const int at = row / 2;\n"
     .. "  if (row >= m || col >= n) return;" })
   local loop = "does not depend on the loop and on one of the two indices"
+  no("sum += a[row * w + i];", "it has no operand for each of")
   no("sum += a[row] * b[i * n + col];", loop)
   no("sum += a[i] * b[i * n + col];", loop)
   no("sum += a[row * w + i + col] * b[i * n + col];", loop)
