@@ -466,6 +466,19 @@ tap.case("who is to blame", function()
   local data = gi.otherdata.of(p, farm_that_finds(verdicts({ warnings = { old } },
     { warnings = { old } })), "")
   tap.is(data.rows[1].verdict, "right", "what the kernel as it is does too")
+
+  local unmet = "the transformation wants grid.x to be a multiple of 8, and it is 2"
+  local function launched(message)
+    local one = verdicts({}, { status = "launch_error", message = message })
+    local row = gi.otherdata.of(p, farm_that_finds(one), "").rows[1]
+    return row.verdict .. ": " .. row.why
+  end
+  local t = p.definition.kernel_table.table
+  tap.is(launched(unmet), "wrong: " .. unmet, "a launch that no host's code is asked for")
+  t.made_from = { path = "k.cu" }
+  tap.is(launched(unmet), "not told: " .. unmet, "one that the host's code is asked for")
+  tap.is(launched "no such grid", "wrong: no such grid", "not one that fails otherwise")
+  t.made_from = nil
 end)
 
 tap.case("of a small case that is large some are run, and the others told", function()

@@ -12,6 +12,7 @@ local families = require "gilua.problem.families"
 local fitness = require "gilua.search.fitness"
 local genome = require "gilua.search.genome"
 local json = require "gilua.base.json"
+local launches = require "gilua.transform.launch"
 local precision = require "gilua.new.precision"
 local progress = require "gilua.report.progress"
 local scalaruse = require "gilua.new.scalaruse"
@@ -435,6 +436,14 @@ local function begun(case, found)
   return "wrong", first_line(m.message or m.status), false
 end
 
+-- Of a problem of a user's file, whose host code is asked for all that a change of the launch wants
+-- (gilua.promises): what the launch of a case cannot give it. nil of any other.
+local function unmet(problem, found)
+  local m, t = found.verdicts and found.verdicts[2], problem.definition.kernel_table.table
+  local is_unmet = m and m.status == "launch_error" and t.made_from and launches.is_unmet(m.message)
+  return is_unmet and m.message or nil
+end
+
 -- Of an answer that is off by much of its size and by no more than rounding makes of such data, as
 -- of a sum whose parts cancel: why it tells nothing. nil of any other.
 local function cancelled(problem, spec, found)
@@ -466,7 +475,8 @@ local function row_of(problem, text, case, found, base)
     row.verdict, row.why, row.has_begun = verdict, why, has_begun
     return row
   end
-  row.why = untold(problem, case.spec, found) or cancelled(problem, case.spec, found)
+  row.why = untold(problem, case.spec, found) or unmet(problem, found)
+    or cancelled(problem, case.spec, found)
   if row.why then
     row.verdict = "not told"
     return row

@@ -98,6 +98,11 @@ function M.read(text)
   return list
 end
 
+--- Says a message that a launch is none that a transformation can change as it wants?
+---@param message string
+---@return boolean
+function M.is_unmet(message) return message:find("^the transformation wants ") ~= nil end
+
 local function sides(value)
   if type(value) ~= "table" then return { value or 1, 1, 1 } end
   return { value[1] or value.x or 1, value[2] or value.y or 1, value[3] or value.z or 1 }
