@@ -17,6 +17,9 @@ local options = gi.cli {
   { name = "seconds", default = 120, min = 1, doc = "that a verdict may take" },
   { name = "only", type = "string", doc = "kernels whose file's name has this" },
   { name = "suffix", default = "", doc = "that a new kernel's name has more, before .cu" },
+  { name = "whole", default = false, doc = "judge files as a whole (gilua judge --whole)" },
+  { name = "arguments", type = "string", doc = "with --whole: a file whose table has, by kernel, "
+    .. "what its function is given" },
   { name = "table", default = false, doc = "print the table of what was judged before" },
 }
 local folder = options.out or "out/audit"
@@ -38,6 +41,18 @@ local function pairs_of()
   return list
 end
 
+local said = options.arguments
+  and assert(gi.luadata.read(gi.textfile.read(options.arguments, "the arguments"))) or {}
+
+-- Words of the command line that are this kernel's own.
+local function own_words(name)
+  if not options.whole then return {} end
+  if not said[name] then return { "--whole" } end
+  local path = ("%s/%s.args.lua"):format(folder, name)
+  gi.textfile.write(path, "return " .. gi.luadata.text(said[name]) .. "\n")
+  return { "--whole", "--args", path }
+end
+
 local SHELL = 'out=$1; shift; "$@" --json >"$out" 2>"$out.err"'
 
 -- What gilua judge says of a pair: its object; or { error, status }.
@@ -48,7 +63,8 @@ local function judged(pair)
   local status, _, code = core.system.run { limit_s = options.seconds, argv = { "sh", "-c", SHELL,
     "sh", path .. ".part", core.system.program(), "judge", pair.old, pair.new, "--cases", "1",
     "--device", options.device, "--jobs", tostring(options.jobs or 1),
-    "--out", ("%s/%s%s"):format(folder, pair.name, options.suffix) } }
+    "--out", ("%s/%s%s"):format(folder, pair.name, options.suffix),
+    table.unpack(own_words(pair.name)) } }
   local text = gi.textfile.read(path .. ".part", "a verdict")
   if type(gi.json.decode(text)) ~= "table" then
     local why = code == "timeout" and ("no verdict in %d s"):format(options.seconds)

@@ -152,12 +152,8 @@ local function base_of(which)
   return bases[which]
 end
 
--- One thing that stands in the text changed: a number, an operator, a name. A third entry is the
--- loud twin of a change that answers hardly show.
+-- One thing that stands in the text changed: a number, an operator, a name.
 local CHANGES = {
-  { "(%d+%.%d+)(f?)", function(number, f) return ("%.9g"):format(number * 1.000001) .. f end,
-    function(number, f) return ("%.9g"):format(number * 1.5) .. f end },
-  { "x%[i%]", function() return "(x[i] * 1.0000005f)" end, function() return "(x[i] * 1.5f)" end },
   { "(%d+%.%d+)(f?)", function(number, f)
     return ("%.4f"):format(number + rng:int(1, 64) / 16) .. f
   end },
@@ -168,8 +164,14 @@ local CHANGES = {
   { "%+=", function() return "-=" end }, { "%[(i[^%]]*)%]", function(at)
     return ("[(%s + 1) %% count]"):format(at) end },
 }
+-- Changes that answers hardly show, each with its loud twin.
+local QUIET = {
+  { "(%d+%.%d+)(f?)", function(number, f) return ("%.9g"):format(number * 1.000001) .. f end,
+    function(number, f) return ("%.4f"):format(number * 1.5) .. f end },
+  { "x%[i%]", function() return "(x[i] * 1.0000005f)" end, function() return "(x[i] * 1.5f)" end },
+}
 
--- The body with one place of a pattern replaced, in the same way as its loud twin.
+-- The body with one place of a pattern replaced.
 local function replaced(source, pattern, which, by)
   local head, body = source:match "^(.-{\n.-\n)(.*)$"
   local seen = 0
@@ -179,24 +181,24 @@ local function replaced(source, pattern, which, by)
   end)
 end
 
--- A mutant's text with one change more, and its loud twin's.
-local function changed(source, loud)
-  local change = rng:pick(CHANGES)
+-- A text with one change more, and with its loud twin.
+local function changed(source, changes)
+  local change = rng:pick(changes)
   local _, places = source:match "^.-{\n.-\n(.*)$":gsub(change[1], "%0")
-  if places == 0 then return source, loud end
+  if places == 0 then return source, source end
   local which = rng:int(places)
-  return replaced(source, change[1], which, change[2]),
-    replaced(loud, change[1], which, change[3] or change[2])
+  local text = replaced(source, change[1], which, change[2])
+  return text, change[3] and replaced(source, change[1], which, change[3]) or text
 end
 
--- A mutant, and its loud twin where it has a quiet change; else the mutant again.
+-- A mutant, and its loud twin where its last change is a quiet one; else the mutant again.
 local function mutant_of(base)
   local genes = {}
   for i = 1, rng:int(0, 5) do genes[i] = base.grammar:random_gene(rng) end
   local source = base.grammar:apply(table.concat(genes, " "), true) or base.source
-  local loud = source
-  for _ = 1, rng:int(#genes == 0 and 1 or 0, 4) do source, loud = changed(source, loud) end
-  return source, loud
+  for _ = 1, rng:int(0, 4) do source = changed(source, CHANGES) end
+  if source ~= base.source and rng:int(5) > 1 then return source, source end
+  return changed(source, QUIET)
 end
 
 -- --- verdicts ---------------------------------------------------------------------------------

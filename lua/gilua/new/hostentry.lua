@@ -17,7 +17,7 @@ local TYPES = { -- of C, without const, and gilua's names of them
 ---@field name string
 ---@field path string
 ---@field params { name: string, type: string, c_type: string, pointer: boolean, const: boolean,
----  host: boolean }[] host: the function copies it to the GPU itself
+---  has_default: boolean, host: boolean }[] host: the function copies it to the GPU itself
 ---@field kernels string[] that the file launches
 
 -- The functions that launch a kernel, or call one that does.
@@ -103,6 +103,7 @@ local function parameter(body, p, path, hosts)
       (p.text:gsub("%s+", " ")))
   end
   return { name = p.name, type = type, c_type = base, pointer = stars == "*",
+    has_default = p.text:find("=", 1, true) ~= nil,
     const = before:find "%f[%w_]const%f[^%w_]" ~= nil, host = hosts[p.name] or false }
 end
 
@@ -120,6 +121,16 @@ function M.of(path, text, wanted)
   for name in pairs(host.launches) do entry.kernels[#entry.kernels + 1] = name end
   table.sort(entry.kernels)
   return entry
+end
+
+--- Leaves to themselves last arguments that one of two functions has alone and has values for.
+---@param old HostEntry
+---@param new HostEntry
+function M.drop_defaults(old, new)
+  for _, pair in ipairs { { old, new }, { new, old } } do
+    local params, others = pair[1].params, pair[2].params
+    while #params > #others and params[#params].has_default do params[#params] = nil end
+  end
 end
 
 -- A parameter's type, for sentences.

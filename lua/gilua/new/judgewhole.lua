@@ -4,10 +4,10 @@
 -- arrays is compared. The old file's answers are the reference: where it does something wrong
 -- itself, the case tells nothing.
 --
--- What the arguments are says a file (--args): `args` and `size` as in problem.lua. Without one
--- whole numbers are taken for sizes, and arrays for as long as their product: guesses, written into
--- whole.lua. A limit is made of rounding: the old function with `double` for `float` says how far
--- off its own answers are.
+-- What the arguments are says a file (--args): `args` and `size` as in problem.lua, a list of all,
+-- or by their names what is known of some. The rest is guessed, and whole.lua has it: whole numbers
+-- are sizes, arrays as long as their product. A limit is made of rounding: the old function with
+-- `double` for `float` says how far off its own answers are.
 
 local core = require "gilua.core"
 local fail = require "gilua.base.fail"
@@ -45,46 +45,75 @@ local function is_named(name, patterns)
   return false
 end
 
--- Rows for the parameters of a function, and sizes: guesses.
-local function guessed(entry)
-  local args, sizes, product = {}, 0, {}
-  for i, p in ipairs(entry.params) do
-    local arg = { name = p.name, type = p.type }
-    if not p.pointer and p.type:find "^f" then
-      arg.value = is_named(p.name, TINY) and 1e-5 or 0.5
-    elseif not p.pointer and sizes < #DIMENSIONS then
-      sizes = sizes + 1
-      arg.value, product[sizes] = "size_" .. DIMENSIONS[sizes], p.name
-    elseif not p.pointer then
-      arg.value, arg.guess, product[#product + 1] = NUMBER, true, p.name
-    elseif p.const and not p.type:find "^f" then
-      fail("nothing says what whole numbers are in %s of %s: say it, --args FILE (docs/judge.md)",
-        p.name, entry.name)
-    else
-      arg.role = not p.const and "inout" or nil
-    end
-    args[i] = arg
+-- A number: a value that is said, a size, a factor.
+local function guessed_number(p, arg, sizes)
+  if arg.value ~= nil then return end
+  if p.type:find "^f" then
+    arg.value = is_named(p.name, TINY) and 1e-5 or 0.5
+  elseif #sizes < #DIMENSIONS then
+    sizes[#sizes + 1] = p.name
+    arg.value = "size_" .. DIMENSIONS[#sizes]
+  else
+    arg.value, arg.guess = NUMBER, true
   end
-  local count = table.concat(product, " * ")
-  for i, p in ipairs(entry.params) do
-    if p.pointer then args[i].count = count == "" and 1024 or count end
-  end
-  sizes = math.max(sizes, 1)
-  return { size = SIZES[sizes], checked_size = SMALL[sizes], args = args }
 end
 
-local function given(path)
+-- Rows for the parameters of a function, and sizes: guesses, but for what is said by name.
+local function guessed(entry, said)
+  local args, sizes, numbers = {}, {}, {}
+  for i, p in ipairs(entry.params) do
+    local arg = { name = p.name, type = p.type }
+    arg.role = p.pointer and not p.const and "inout" or nil
+    for key, value in pairs(said[p.name] or {}) do arg[key] = value end
+    args[i] = arg
+    if not p.pointer then
+      guessed_number(p, arg, sizes)
+      if not p.type:find "^f" then numbers[#numbers + 1] = p.name end
+    elseif p.const and not p.type:find "^f" and not arg.fill then
+      fail("nothing says what whole numbers are in %s of %s: say it, --args FILE (docs/judge.md)",
+        p.name, entry.name)
+    end
+  end
+  local count = #numbers > 0 and table.concat(numbers, " * ") or 1024
+  for i, p in ipairs(entry.params) do
+    if p.pointer then args[i].count = args[i].count or count end
+  end
+  local n = math.max(#sizes, 1)
+  return { size = SIZES[n], checked_size = SMALL[n], args = args }
+end
+
+local KNOWN = { size = true, checked_size = true, args = true, tolerance = true, sizes = true }
+
+local function read_args(path)
   local value, why = luadata.read(textfile.read(path, "the arguments", 1 << 20))
   if type(value) ~= "table" then
     fail("%s is no table of size and args: %s", path, why or "it says something else")
   end
-  local known = { size = true, checked_size = true, args = true, tolerance = true, sizes = true }
   for _, key in ipairs(settings.keys(value)) do
-    if not known[key] then
-      fail("%s: unknown field '%s'%s", path, key, settings.meant(key, known))
+    if not KNOWN[key] then
+      fail("%s: unknown field '%s'%s", path, key, settings.meant(key, KNOWN))
     end
   end
   return value
+end
+
+-- The table of a file, with guesses where it says some things by name alone; whether there are any.
+local function table_of(entry, path)
+  local said = path and read_args(path) or {}
+  if said.args and said.args[1] then return said, false end
+  local known = {}
+  for _, p in ipairs(entry.params) do known[p.name] = true end
+  for _, name in ipairs(settings.keys(said.args or {})) do
+    if not known[name] then
+      fail("%s: %s takes no '%s'%s", path, entry.name, name, settings.meant(name, known))
+    end
+  end
+  local t = guessed(entry, said.args or {})
+  for _, key in ipairs(settings.keys(said)) do
+    if key ~= "args" then t[key] = said[key] end
+  end
+  if said.size and not said.checked_size then t.checked_size = said.size end
+  return t, true
 end
 
 -- Rows by their names are the function's parameters, in its order.
@@ -340,10 +369,10 @@ function M.of(o, folder, scratch)
     new_text = textfile.read(o.new, "the new file"), programs = {} }
   self.old = hostentry.of(o.old, self.old_text, named(wanted_old or ""))
   self.new = hostentry.of(o.new, self.new_text, named(wanted_new or ""))
+  hostentry.drop_defaults(self.old, self.new)
   local why = hostentry.differs(self.old, self.new)
   if why then fail("%s", why) end
-  self.is_guess = not o.args
-  self.table = o.args and given(o.args) or guessed(self.old)
+  self.table, self.is_guess = table_of(self.old, o.args)
   check_rows(self.table, self.old, o.args or "the guess")
   self.definition = definition(self.table, self.old, folder .. "/old")
   self.tolerance = self.table.tolerance

@@ -189,7 +189,9 @@ function M.verdict(o, problem, new, j, farm)
   end
   lines[#lines + 1] = speed_line(j, farm)
   add(byte_lines(o, j))
-  for _, guess in ipairs(j.right and j.guesses or {}) do lines[#lines + 1] = "It rests on " .. guess end
+  for _, guess in ipairs(j.right and j.guesses or {}) do
+    lines[#lines + 1] = "It rests on " .. guess
+  end
   if j.impossible then lines[#lines + 1] = "IMPOSSIBLE: " .. j.impossible end
   for _, promise in ipairs(j.promises) do lines[#lines + 1] = "It promises " .. promise end
   return lines
@@ -219,8 +221,9 @@ end
 function M.whole(o, w)
   local lines = { ("old  %s of %s, with %s"):format(w.old.name, o.old, table.concat(w.old.kernels,
     ", ")), ("new  %s of %s, with %s"):format(w.new.name, o.new, table.concat(w.new.kernels, ", ")),
-    w.is_guess and ("What they are given is guessed: %s says it; change it and name it, --args")
-      :format(w.args_file) or "They are given what " .. o.args .. " says" }
+    w.is_guess and ("What they are given is guessed%s: %s says it; change it and name it, --args")
+      :format(o.args and " but for what " .. o.args .. " says" or "", w.args_file)
+      or "They are given what " .. o.args .. " says" }
   lines[#lines + 1] = "Every check on, all launches of both:"
   return lines
 end
