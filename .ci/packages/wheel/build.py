@@ -1,7 +1,7 @@
 """build.py PORTABLE DIR - gilua's wheel, in DIR, of the folder that `make portable` made.
 
 The folder becomes the Python package gilua (wheels hold no links, so the names of the CUDA library are
-copies), the reader of docs/python the package gilua_reader; what man and the shells look for goes below
+copies), the modules of docs/python the packages gilua and gilua_reader; what man and the shells look for goes below
 the environment's share/. Only Python's standard library is needed.
 """
 import base64
@@ -56,12 +56,11 @@ def contents(folder, version):
         path = os.path.join(folder, name)
         if name in SHARE:
             found[data + SHARE[name]] = (read(path), False)
-        elif name.startswith("docs/python/gilua_reader/"):
+        elif name.startswith(("docs/python/gilua/", "docs/python/gilua_reader/")):
             found[name[len("docs/python/"):]] = (read(path), False)
         elif not name.startswith("docs/python/"):
             found["gilua/" + name] = (read(path), os.access(path, os.X_OK) and not name.startswith("lib/"))
-    for name in ("__init__.py", "__main__.py"):
-        found["gilua/" + name] = (read(HERE, name).replace(b"@VERSION@", version.encode()), False)
+    found["gilua/__main__.py"] = (read(HERE, "__main__.py"), False)
     return found
 
 
