@@ -53,6 +53,7 @@ local function chase(how)
 end
 
 local STORE = 'asm volatile("st.global.cg.s32 [%0], %1;" :: "l"(x + at), "r"(r) : "memory");'
+local WIDE_STORE = "__stcg((int4 *)(x + at), make_int4(r, r, r, r));"
 local ATOMIC = 'asm volatile("red.global.add.s32 [%0], %1;" :: "l"(x + at), "r"(r) : "memory");'
 
 -- field: what of the model it is. lanes: threads of a block; one block where there is one lane or
@@ -95,7 +96,7 @@ local ROWS = {
     bytes = function(l2) return l2 / 4 end, value = bandwidth },
   { "l2_lines_per_clock", sweep(32, "q += __ldcg(x + at);"),
     bytes = function(l2) return l2 / 4 end, value = lines },
-  { "l2_store_bytes_per_clock", sweep(1, STORE), bytes = function(l2) return l2 / 4 end,
+  { "l2_store_bytes_per_clock", sweep(4, WIDE_STORE), bytes = function(l2) return l2 / 4 end,
     value = bandwidth },
   { "l2_store_lines_per_clock", sweep(32, STORE), bytes = function(l2) return l2 / 4 end,
     value = lines },
