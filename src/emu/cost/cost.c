@@ -118,7 +118,7 @@ void cost_block_end(Machine *m) {
     double near = 0, far = 0;
     for (int i = 0; i < m->n_warps; i++) {
         Warp *w = &m->warp[i];
-        waits_until(w, 0);
+        waits_late(w, 0);
         near = fmax(near, w->clock);
         far = fmax(far, w->clock + w->late);
     }

@@ -155,6 +155,7 @@ typedef enum CostClass {
 typedef struct CostBlock {
     int n;          /* PTX instructions */
     double latency; /* clocks for a warp alone, loads hitting L1 */
+    bool is_head;   /* of a loop */
     double pipe[PIPES];
 } CostBlock;
 
@@ -183,8 +184,12 @@ typedef struct CostWait {
     double near, far;
     float use;
     int32_t from; /* the load's place in its function */
+    int32_t n;    /* loads that are waited for together, late (waits.h) */
     uint64_t out;
 } CostWait;
+
+/* Where the result of a load is waited for: behind this block, late (waits.h). */
+#define COST_LATE 1e30f
 
 enum { COST_WAITS = 16, COST_ATOMIC_LINES = 256 };
 

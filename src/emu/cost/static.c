@@ -107,22 +107,30 @@ static double wait_clocks(const EmuModel *m, Wait w) {
 **
 ** Instructions issue in their order, each when its operands are there. ptxas moves loads up to
 ** where their addresses are known, but not above a barrier, and not above a store that may write
-** what they read: so a load issues at that time, whatever stands before it waits for.
+** what they read: one in the same state space, or in none that is named. So a load issues at that
+** time, whatever stands before it waits for.
 **
 ** A load that misses the L1 takes longer than the scoreboard says. Who waits for it is the first
 ** instruction that reads its result; a copy to another register does not wait, but holds the
 ** result, too. Where none in the load's block waits, the registers that hold the result at the
 ** block's end are carried into the blocks that follow: as bits, of at most 64 registers of a
 ** function. Results
-** in others are waited for at the end of their block. */
+** in others are waited for at the end of their block.
+**
+** Of a short body of an if, ptxas makes predicated instructions, and moves its loads up over those
+** before: such a load that is only stored is waited for late (waits.h). */
 
 enum { CARRIED = 64 };
+
+/* State spaces that no pointer to another reaches. */
+enum { SPACE_GLOBAL, SPACE_SHARED, SPACE_LOCAL, SPACES };
 
 typedef struct Scoreboard {
     const EmuModel *model;
     const PtxFunc *f;
     double *ready; /* per register of the function: when its value can be used */
-    double clock, last, stored, met; /* of the block's last store; of its last barrier */
+    double clock, last, met;  /* …; of its last barrier */
+    double stored[SPACES];    /* of the block's last store that may write to the space */
     int *holds;    /* per register: the result of which load of the block, from 1; below 0: what the
                       carried register ~holds had when the block began; 0: neither */
     int *dirty;    /* registers set in this block */
@@ -131,6 +139,7 @@ typedef struct Scoreboard {
     int reg[CARRIED], n_carried;
     CostPlace *place; /* per instruction of the function */
     CostCarry begun[CARRIED];
+    bool in_body; /* the block is the short body of an if */
 } Scoreboard;
 
 static void mark(Scoreboard *s, int reg) {
@@ -138,17 +147,22 @@ static void mark(Scoreboard *s, int reg) {
     s->dirty[s->n_dirty++] = reg;
 }
 
-/* The first instruction that reads what a register holds waits for it. */
-static void use_at(Scoreboard *s, int reg, double when) {
+/* The first instruction that reads what a register holds waits for it; is_stored: it stores it. */
+static void use_at(Scoreboard *s, int reg, double when, bool is_stored) {
     int held = s->holds[reg];
     if (held == 0) return;
+    if (is_stored && s->in_body && held > 0) when = (double)COST_LATE;
     float *use = held > 0 ? &s->place[held - 1].use : &s->begun[-held - 1].use;
     if (*use == INFINITY) *use = (float)when;
 }
 
-static void uses_at(Scoreboard *s, const PtxOperand *op, double when) {
-    if (op->kind == PTX_OP_REG) use_at(s, op->reg, when);
-    for (int i = 0; i < op->n_elems; i++) uses_at(s, &op->elems[i], when);
+static void uses_at(Scoreboard *s, const PtxOperand *op, double when, bool is_stored) {
+    if (op->kind == PTX_OP_REG) use_at(s, op->reg, when, is_stored);
+    for (int i = 0; i < op->n_elems; i++) uses_at(s, &op->elems[i], when, is_stored);
+}
+
+static bool is_store(uint8_t cls) {
+    return cls == COST_ST_SHARED || cls == COST_ST_GLOBAL;
 }
 
 static void wait_for(const Scoreboard *s, const PtxOperand *op, double *clock) {
@@ -184,20 +198,31 @@ static bool is_load(uint8_t cls) {
     return may_miss(cls) || cls == COST_LD_SHARED || cls == COST_LD_CONST;
 }
 
+static bool may_be_in(const PtxInstr *in, int space) {
+    static const char *const names[SPACES] = {"global", "shared", "local"};
+    return ptx_has_mod(in, names[space]) || !ptx_has_mod(in, "global shared local");
+}
+
 /* When nothing that stands before a load forbids it any more. */
 static double load_from(const Scoreboard *s, const PtxInstr *in, uint8_t cls) {
     bool constant = cls == COST_TEX || cls == COST_LD_CONST || ptx_has_mod(in, "nc");
     if (ptx_has_mod(in, "volatile acquire relaxed")) return s->clock;
-    return constant || s->stored < s->met ? s->met : s->stored;
+    double from = s->met;
+    for (int k = 0; k < SPACES && !constant; k++)
+        if (may_be_in(in, k)) from = fmax(from, s->stored[k]);
+    return from;
 }
 
-static void note_store(Scoreboard *s, uint8_t cls) {
+static void note_store(Scoreboard *s, const PtxInstr *in, uint8_t cls) {
     switch (cls) {
     case COST_ST_SHARED:
     case COST_ST_GLOBAL:
     case COST_ST_LOCAL:
     case COST_ATOMIC:
-    case COST_ATOMIC_SHARED: s->stored = s->clock; break;
+    case COST_ATOMIC_SHARED:
+        for (int k = 0; k < SPACES; k++)
+            if (may_be_in(in, k)) s->stored[k] = s->clock;
+        break;
     case COST_BARRIER:
     case COST_FENCE:
     case COST_CALL:
@@ -222,8 +247,8 @@ static void step(Scoreboard *s, int index, uint8_t cls) {
     double issued = fmax(s->clock, operands);
     if (is_load(cls)) issued = fmax(operands, load_from(s, in, cls));
     for (int k = 0; k < in->n_args; k++)
-        if (reads(in, k)) uses_at(s, &in->args[k], issued);
-    if (in->guard >= 0) use_at(s, in->guard, issued);
+        if (reads(in, k)) uses_at(s, &in->args[k], issued, is_store(cls) && k > 0);
+    if (in->guard >= 0) use_at(s, in->guard, issued, false);
     double when = issued + c->waits * wait_clocks(s->model, c->wait);
     s->place[index] = (CostPlace){.clock = (float)issued,
                                   .slots = (float)c->slots,
@@ -232,7 +257,7 @@ static void step(Scoreboard *s, int index, uint8_t cls) {
         if (ptx_is_dest(in, k)) result_at(s, &in->args[k], when, may_miss(cls) ? index + 1 : 0);
     s->clock = fmax(s->clock, issued) + c->slots;
     if (s->clock > s->last) s->last = s->clock;
-    note_store(s, cls);
+    note_store(s, in, cls);
 }
 
 static void add_class(CostBlock *b, const ClassCost *c) {
@@ -270,7 +295,8 @@ static void begin_block(Scoreboard *s) {
         s->ready[reg] = 0;
         s->holds[reg] = 0;
     }
-    s->clock = s->last = s->stored = s->met = 0;
+    s->clock = s->last = s->met = 0;
+    memset(s->stored, 0, sizeof s->stored);
     for (int k = 0; k < s->n_carried; k++) {
         mark(s, s->reg[k]);
         s->holds[s->reg[k]] = -k - 1;
@@ -286,8 +312,25 @@ static void end_block(Scoreboard *s, int first, int end, CostCarry *carry) {
         carry[k] = (CostCarry){s->begun[k].use - last, s->begun[k].out};
 }
 
+enum { MOST_BODY = 10 }; /* instructions of a body that ptxas predicates, about */
+
+static bool is_body(const PtxCfg *cfg, int b) {
+    if (b == 0 || cfg->first[b + 1] - cfg->first[b] > MOST_BODY) return false;
+    return cfg->n_pred[b] == 1 && cfg->pred[b][0] == b - 1 && cfg->n_succ[b] == 1 &&
+           cfg->succ[b][0] == b + 1 && cfg->n_succ[b - 1] == 2 &&
+           cfg->succ[b - 1][0] + cfg->succ[b - 1][1] == 2 * b + 1;
+}
+
+/* Is it entered again from behind? */
+static bool is_head(const PtxCfg *cfg, int b) {
+    for (int k = 0; k < cfg->n_pred[b]; k++)
+        if (cfg->pred[b][k] >= b) return true;
+    return false;
+}
+
 static void run_block(Scoreboard *s, const PtxCfg *cfg, int b, const uint8_t *cls) {
     begin_block(s);
+    s->in_body = is_body(cfg, b);
     for (int i = cfg->first[b]; i < cfg->first[b + 1]; i++) step(s, i, cls[i]);
     carry_out(s);
 }
@@ -316,6 +359,7 @@ void cost_blocks(const EmuModel *model, const PtxFunc *f, const PtxCfg *cfg, con
     for (int b = 0; b < cfg->n_blocks; b++) {
         run_block(&s, cfg, b, cls);
         block[b].latency = s.last;
+        block[b].is_head = is_head(cfg, b);
         for (int i = cfg->first[b]; i < cfg->first[b + 1]; i++)
             add_class(&block[b], &class_cost[cls[i]]);
         end_block(&s, cfg->first[b], cfg->first[b + 1],

@@ -6,6 +6,9 @@
 **
 ** A load is on its way until the instruction that reads its result (static.c knows which): only
 ** then the warp waits. So loads that do not depend on each other wait together.
+**
+** Loads of short bodies of ifs, whose results are only stored (use is COST_LATE), wait in groups of
+** WAITS_LATE: when a fifth comes, at a barrier, where a loop begins again, or at the end.
 */
 #ifndef GILUA_EMU_WAITS_H
 #define GILUA_EMU_WAITS_H
@@ -14,6 +17,8 @@
 #include "emu/profile.h"
 
 #include <math.h>
+
+enum { WAITS_LATE = 4 };
 
 /* The warp comes to the instruction that waits for this one. */
 static inline void waits_end(Warp *w, const CostWait *x) {
@@ -36,6 +41,13 @@ static inline void waits_until(Warp *w, float clock) {
         else w->wait[kept++] = w->wait[i];
     }
     w->n_waits = kept;
+}
+
+/* Loads that are waited for late are waited for now. */
+static inline void waits_late(Warp *w, float clock) {
+    for (int i = 0; i < w->n_waits; i++)
+        if (w->wait[i].use == COST_LATE) w->wait[i].use = clock;
+    waits_until(w, clock);
 }
 
 /* A block of code begins: what was to be waited for in the one before is there, and the rest is
@@ -75,9 +87,16 @@ static inline void waits_begin(const Machine *m, Warp *w) {
                   .from = (int32_t)(w->at - w->code->ins),
                   .out = p->out};
     CostWait *last = w->n_waits ? &w->wait[w->n_waits - 1] : NULL;
-    if (last && last->use == x.use && last->out == x.out) {
+    if (last && last->use == x.use && last->out == x.out && last->n < WAITS_LATE) {
+        x.n = last->n + (x.use == COST_LATE);
         *last = x; /* the last of them is there last */
         return;
+    }
+    if (x.use == COST_LATE) {
+        waits_late(w, p->clock);
+        x.near = fmax(x.near, w->clock + (double)p->clock + m->cost.beyond_near);
+        x.far = fmax(x.far, w->clock + w->late + (double)p->clock + m->cost.beyond_far);
+        x.n = 1;
     }
     if (w->n_waits == COST_WAITS) {
         w->wait[0].use = p->clock;

@@ -176,7 +176,7 @@ Stop barrier_arrive(Machine *m, Warp *w) {
     uint32_t id = 0, threads = 0;
     warp_enter(w);
     const Ins *in = &w->code->ins[w->pc];
-    waits_until(w, w->code->place[w->pc].clock);
+    waits_late(w, w->code->place[w->pc].clock);
     if (kind_of(in) == BAR_CLUSTER) return cluster_wait(m, w);
     if (kind_of(in) == BAR_GROUP) return group_wait(m, w);
     bool counted = in->x & BAR_COUNTED;

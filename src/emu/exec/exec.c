@@ -233,7 +233,10 @@ L_BLOCK: {
     count->runs++;
     count->lanes += (uint64_t)__builtin_popcount(w->active);
     w->fuel -= block->n;
-    if (w->n_waits) waits_enter(w, code_carry(w->code, block));
+    if (w->n_waits) {
+        if (block->is_head) waits_late(w, 0);
+        waits_enter(w, code_carry(w->code, block));
+    }
     w->clock += block->latency;
     NEXT;
 }
