@@ -81,7 +81,8 @@ end
 -- Where a list's problem is: a folder beside the list, or one of kernels/.
 local function problem_of(name)
   local own = options.lists .. "/" .. name
-  return gi.problem(lfs.attributes(own, "mode") == "directory" and own or gi.home .. "/kernels/" .. name)
+  if lfs.attributes(own, "mode") ~= "directory" then own = gi.home .. "/kernels/" .. name end
+  return gi.problem(own)
 end
 
 local function names()
