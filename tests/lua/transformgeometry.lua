@@ -239,7 +239,8 @@ tap.case("the text of rows that lanes share", function()
         }
         if (lane == 0) out[row] = sum + count + big;
 ]], "what is put together")
-  tap.is(rewritten.found("warp_row", ROWS), "3(32) 3(16) 3(8) 3(4)", "where it is proposed")
+  tap.is(rewritten.found("warp_row", ROWS), "3(32) 3(16) 3(8) 3(4) 3(256) 3(128)",
+    "where it is proposed")
 end)
 
 tap.case("the manual's rows", function()
@@ -322,6 +323,80 @@ tap.case("rows that lanes share are right", function()
     int most = a[row] > 0 ? 1 : 0;
     for (int j = b[row] < 0 ? 0 : 3; j < a[row + 1]; ++j) most = max(most, a[j]);
     out[row] -= most;]], "int"), 3, { "8" }, { type = "i32" })
+end)
+
+tap.case("rows that a block shares", function()
+  local blocks = { type = "f64", limit = 1e-9, races = true }
+  for _, lanes in ipairs { "256", "64" } do
+    right("sum, count and greatest " .. lanes, "warp_row", ROWS, 3, { lanes }, blocks)
+  end
+  tap.is(transform.find("warp_row").make(kernels.of_text(ROWS), 3, { "64" }).launch,
+    "grid.x@1 block.x=64 block.y==1 block.z==1", "a block for each row")
+  tap.has(rewritten.text("warp_row", ROWS, 3, { "128" }), [[
+        {
+            __shared__ double big_of[4];
+            __shared__ double count_of[4];
+            __shared__ double sum_of[4];
+            if (lane % 32 == 0) big_of[lane / 32] = big;
+            if (lane % 32 == 0) count_of[lane / 32] = count;
+            if (lane % 32 == 0) sum_of[lane / 32] = sum;
+            __syncthreads();
+            big = big_of[0];
+            count = count_of[0];
+            sum = sum_of[0];
+            for (int warp = 1; warp < 4; warp++) {
+                { const double other = big_of[warp]; if (other > big) big = other; }
+                count += count_of[warp];
+                sum += sum_of[warp];
+            }
+            __syncthreads();
+        }
+        if (lane == 0) out[row] = sum + count + big;
+]], "as a person would write it")
+  right("what others read", "warp_row", rewritten.source([[
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= n) return;
+    double sum = 0.0;
+    for (int j = 0; j < 50; j++) sum += a[row + j];
+    out[row * 51] = sum;
+    for (int j = 0; j < 50; j++) out[row * 51 + j + 1] = b[j] * out[row * 51];
+    for (int j = 0; j < 50; j++) sum += out[row * 51 + 50 - j];
+    out[row * 51] = sum;]], "double"), 3, { "64" },
+    { type = "f64", limit = 1e-9, races = true, sizes = { 1, 65, 80 } })
+  right("the nearest, the first of equals", "warp_row", rewritten.source([[
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= n) return;
+    int best = 1000000, where = -1;
+    for (int j = 2; j < 140; j++) {
+        int d = a[row] - b[j];
+        d = d * d / 9;
+        if (d < best) {
+            best = d;
+            where = j;
+        }
+    }
+    out[row] = where * 100000 + best;]], "int"), 3, { "128" },
+    { type = "i32", races = true })
+  local nested = rewritten.source([[
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= n) return;
+    double sum = b[row], most = 0.0;
+    for (int k = 0; k < 3; k++)
+        for (int j = 0; j < 37 + k; j++) sum += a[row * 3 + k * 40 + j];
+    for (int k = 0; k < 2; k++)
+        for (int j = 5; j < 37; j++) most = fmax(most, a[row + k * 40 + j]);
+    out[row] = sum * most;]], "double")
+  for _, args in ipairs { { "64" }, { "64", "inner" } } do
+    right("loops within each other " .. table.concat(args, " "), "warp_row", nested, 3, args, blocks)
+  end
+  right("of a warp", "warp_row", nested, 3, { "8", "inner" }, { type = "f64", limit = 1e-9 })
+  tap.has(select(2, rewritten.text("warp_row", ROWS, 3, { "64", "inner" })),
+    "no loop in a shared one", "none within")
+  tap.has(select(2, rewritten.text("warp_row", rewritten.source [[
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    float s = 0;
+    for (int j = 0; j < 9; j++) { s += a[row * 9 + j]; out[row * 9 + j] = s; }]], 3, { "64" })),
+    "a block's threads do not share a running sum", "a running sum")
 end)
 
 tap.case("running sums of rows that lanes share", function()
@@ -508,7 +583,8 @@ tap.case("sums in memory, in loops as they were once written", function()
 ]], "in a variable")
   tap.has(text, "        if (lane == 0) out[row] = out_kept;\n", "stored by one lane")
   tap.has(says, "; what its loops update is kept in variables", "said")
-  tap.is(rewritten.found("warp_row", summing), "3(32) 3(16) 3(8) 3(4)", "where it is proposed")
+  tap.is(rewritten.found("warp_row", summing), "3(32) 3(16) 3(8) 3(4) 3(256) 3(128)",
+    "where it is proposed")
   right("two, by one variable", "warp_row", whole:gsub("    }$", "", 1):gsub("    }\n}\n$", [[
         for (j = 1; j <= n; j++) out[row] -= b[j];
     }

@@ -112,6 +112,20 @@ function M.outermost(fn)
   return #list > 0 and list or nil
 end
 
+--- Returns the innermost loops of a function that threads can share; nil where these are the
+--- outermost.
+---@return gilua.row_loop[]?
+function M.innermost(fn)
+  local list, is_outer = {}, true
+  local function visit(s)
+    local row, n = s.loop and M.of(s.loop), #list
+    for _, child in ipairs(statement.children(s)) do visit(child) end
+    if row and #list == n then list[n + 1] = row elseif row then is_outer = false end
+  end
+  visit(fn.body)
+  return not is_outer and list or nil
+end
+
 -- ---- what is outside of them --------------------------------------------------------------------
 
 local within = statement.spans

@@ -1,6 +1,9 @@
 -- lanes: how the lanes of a warp share a loop: each does every n-th iteration, and sums, extremes
 -- and where these are go from lane to lane by shuffles until all lanes have them.
 --
+-- Where a whole block shares a loop, its warps put theirs together so, and then all through shared
+-- memory, in the same order in each thread.
+--
 -- Of a loop with a running sum the lanes do so many iterations at a time: first each has what its
 -- own adds, then what those up to it add, by shuffles, and does the rest with that.
 --
@@ -41,8 +44,9 @@ local M = {}
 function M.names(fn, lane, lanes)
   local names = { lane = lane, step = threads.new_name(fn, "step"),
     other = threads.new_name(fn, "other"), place = threads.new_name(fn, "other_place"),
-    mask = lanes == 32 and "0xffffffffu" or threads.new_name(fn, "mask") }
-  names.wait = ("__syncwarp(%s);"):format(names.mask)
+    mask = lanes >= 32 and "0xffffffffu" or threads.new_name(fn, "mask"),
+    warp = threads.new_name(fn, "warp") }
+  names.wait = lanes > 32 and "__syncthreads();" or ("__syncwarp(%s);"):format(names.mask)
   return names
 end
 
@@ -103,15 +107,57 @@ function M.before(row, names, lines)
   end
 end
 
---- The lines behind it, which put together what the lanes have.
+-- The variables that a reduction puts together, { name, type }.
+local function parts_of(r)
+  local list = { { name = r.name, type = r.type } }
+  if r.at then list[2] = { name = r.at.name, type = r.at.type } end
+  return list
+end
+
+-- Adds the lines that put together what the warps of a block have, through shared memory.
+local function between_warps(row, names, lanes, unit, lines)
+  local fn, arrays, warps = row.loop.fn, {}, lanes // 32
+  local function put(text, ...) lines[#lines + 1] = unit .. text:format(...) end
+  local function each(text)
+    for _, r in ipairs(row.reductions) do
+      for _, part in ipairs(parts_of(r)) do
+        put(text:gsub("%$(%l+)", { name = part.name, type = part.type, array = arrays[part.name],
+          lane = names.lane, warps = tostring(warps) }))
+      end
+    end
+  end
+  for _, r in ipairs(row.reductions) do
+    for _, part in ipairs(parts_of(r)) do
+      arrays[part.name] = threads.new_name(fn, part.name .. "_of")
+    end
+  end
+  lines[#lines + 1] = "{"
+  each "__shared__ $type $array[$warps];"
+  each "if ($lane %% 32 == 0) $array[$lane / 32] = $name;"
+  put "__syncthreads();"
+  each "$name = $array[0];"
+  put("for (int %s = 1; %s < %d; %s++) {", names.warp, names.warp, warps, names.warp)
+  for _, r in ipairs(row.reductions) do
+    put("%s%s", unit, put_together(r, function(name)
+      return ("%s[%s]"):format(arrays[name], names.warp)
+    end, names))
+  end
+  put "}"
+  put "__syncthreads();"
+  lines[#lines + 1] = "}"
+end
+
+--- The lines behind it, which put together what the lanes have: those of a warp or a part of one,
+--- or a whole block of warps.
 ---@param row gilua.row_loop
 ---@param names gilua.lane_names
 ---@param lanes integer
 ---@param lines string[] to which they are added
-function M.behind(row, names, lanes, lines)
+---@param unit string? a level of what the file is moved in by
+function M.behind(row, names, lanes, lines, unit)
   if #row.reductions == 0 then return end
-  lines[#lines + 1] = ("for (int %s = %d; %s > 0; %s /= 2) {"):format(names.step, lanes // 2,
-    names.step, names.step)
+  lines[#lines + 1] = ("for (int %s = %d; %s > 0; %s /= 2) {"):format(names.step,
+    math.min(lanes, 32) // 2, names.step, names.step)
   local function shuffled(name)
     return ("__shfl_xor_sync(%s, %s, %s)"):format(names.mask, name, names.step)
   end
@@ -119,6 +165,7 @@ function M.behind(row, names, lanes, lines)
     lines[#lines + 1] = "    " .. put_together(r, shuffled, names)
   end
   lines[#lines + 1] = "}"
+  if lanes > 32 then between_warps(row, names, lanes, unit, lines) end
 end
 
 local function is_simple(tree)

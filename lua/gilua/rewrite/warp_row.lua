@@ -2,11 +2,14 @@
 --
 -- where     indices
 -- needs     threads, effects, shared_loop
--- becomes   a row that was one thread's becomes that of several lanes, which share its loops
+-- becomes   a row that was one thread's becomes that of several lanes, which share its loops, or of
+--           a whole block
 -- promises  apart
 --
 -- Lanes put sums together by shuffles. They read neighbouring elements at a time, and short rows
--- fill the GPU. Where no loop can be shared, what loops have in memory comes into variables first.
+-- fill the GPU; few and long rows are better a block's each. Of loops within each other they share
+-- the outermost, or with `inner` the innermost. Where no loop can be shared, what loops have in
+-- memory comes into variables first.
 
 local edit = require "gilua.rewrite.edit"
 local effects = require "gilua.facts.effects"
@@ -14,6 +17,8 @@ local lanes_of = require "gilua.rewrite.lanes"
 local registers = require "gilua.rewrite.registers"
 local shared_loop = require "gilua.facts.shared_loop"
 local threads = require "gilua.facts.threads"
+
+local WARP = 32 -- lanes
 
 local function is_all(at) return threads.is_all(at.fn, at.index) end
 
@@ -59,7 +64,7 @@ local function share(at, row, names, e)
   before[1] = wait or nil
   lanes_of.before(row, names, before)
   lanes_of.share(row, names, at[1], edit.unit(at.fn), e)
-  lanes_of.behind(row, names, at[1], behind)
+  lanes_of.behind(row, names, at[1], behind, edit.unit(at.fn))
   if tail and tail.loop == s then
     behind[#behind + 1] = names.wait
     behind[#behind + 1] = ("if (%s != 0) return;"):format(names.lane)
@@ -77,20 +82,40 @@ local function becomes(at, e)
     if at.once.waited[s] then e:around(s, { names.wait }, { names.wait }) end
     e:before(s.first, ("if (%s == 0) "):format(names.lane))
   end
+  if at[1] > WARP then
+    return ("the %d threads of a block share what was a thread's"):format(at[1]),
+      { launch = ("grid.x@1 block.x=%d block.y==1 block.z==1"):format(at[1]) }
+  end
   return ("%d lanes of a warp share what was a thread's"):format(at[1])
+end
+
+local function rows_of(at)
+  local rows = (at[2] and shared_loop.innermost or shared_loop.outermost)(at.fn)
+  return rows, not rows and (at[2] and "no loop in a shared one could be shared in its place"
+    or "it has no loop that lanes could share") or nil
+end
+
+-- Is a row that of lanes of a warp, or of a block, whose threads have no running sum together?
+local function fits(at)
+  if at[1] <= WARP then return true end
+  for _, row in ipairs(at.rows) do
+    if row.running then return nil, "a block's threads do not share a running sum" end
+  end
+  return true
 end
 
 return { name = "warp_row", where = "indices", launch = "grid.x*$1 block.x%$1",
   doc = "Lanes of a warp share the loop over a row.",
-  args = { { "lanes", { 32, 16, 8, 4 }, more = { 2 }, default = 32 } },
+  args = { { "lanes", { 32, 16, 8, 4, 256, 128 }, more = { 2, 64, 512 }, default = 32 },
+    { "which", { false, "inner" } } },
   instead = function(at) return is_all(at) and are_free(at) and registers.of(at.fn) or {} end,
   needs = {
     { "threads", is_all },
     { "effects", function(at) return not effects.of(at.fn, at.fn.body).opaque end,
       says = "something in the kernel is not understood" },
     { "threads", are_free },
-    { "shared_loop", function(at) return shared_loop.outermost(at.fn) end, gives = "rows",
-      says = "it has no loop that lanes could share" },
+    { "shared_loop", rows_of, gives = "rows" },
+    { "shared_loop", fits },
     { "shared_loop", function(at) return shared_loop.written_once(at.fn, at.rows) end,
       gives = "once" },
   },
