@@ -1,7 +1,8 @@
 #!/bin/bash
 # Ctrl-C at random moments: every command ends within a second, and leaves nothing half made. A second
 # is one of a machine that does nothing else: a busy one is measured beside each. MOMENTS=20 tries as
-# many of each command, on long inputs; else it is one, on shorter ones. SEED=N repeats them.
+# many of each command, on long inputs; else it is one, on shorter ones. SEED=N repeats them,
+# ONLY="tune,evolve long" interrupts these commands alone.
 . "$(dirname "$0")/tap.sh"
 cd "$TMP" || exit 1
 export LC_ALL=C.UTF-8 NO_COLOR=1 TERM=xterm XDG_STATE_HOME=$TMP/state
@@ -29,11 +30,14 @@ judged() {
   ok $? "$1, at $moment ms: within a second" "$3 ms, $limit allowed"
 }
 
+asked() { [ -z "${ONLY:-}" ] || [[ ",$ONLY," == *",$1,"* ]]; }
+
 # interrupted WHAT CLEAN WHOLE COMMAND…: at random moments; CLEAN (of the shell) goes before each, and
 # WHOLE holds after it. A command that has ended by then is begun again, for a shorter time.
 interrupted() {
   local what=$1 clean=$2 whole=$3 left=$moments most=$most_ms host begun status
   shift 3
+  asked "$what" || return
   while [ $left -gt 0 ] && [ $most -gt 20 ]; do
     draw $most
     eval "$clean"
@@ -98,7 +102,8 @@ else
 fi
 
 # The prompt goes on, and is asked for more.
-if script -qfec true /dev/null </dev/null >/dev/null 2>&1; then
+if ! asked prompt; then :
+elif script -qfec true /dev/null </dev/null >/dev/null 2>&1; then
   mkfifo keys
   script -qfec "$GILUA --jobs 1" /dev/null <keys >seen 2>&1 &
   host=$!
