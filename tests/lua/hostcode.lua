@@ -125,13 +125,6 @@ tap.case("what is counted up before a launch is not 0", function()
   local k, l = host:every_launch "k"[1], host:every_launch "l"[1]
   tap.is(("%s %s"):format(k.grid, k.block), "7 64", "a macro gives both")
   tap.is(l and l.grid, nil, "a launch with no block is not understood")
-  host = gi.hostcode.read [[struct Launch { dim3 grid, block; };
-    void f(Launch *p) { Launch how; how.grid = dim3(4, 3); p->block = dim3(8); dim3 x(9); }]]
-  local function sides(text) return table.concat(host:dimensions(text) or { "?" }, " ") end
-  tap.is(sides "how.grid", "4 3 1", "a struct's dim3")
-  tap.is(sides "p->block", "8 1 1", "by a pointer")
-  tap.is(sides "how.grid.x", "4 1 1", "a side of it")
-  tap.is(sides "how.x", "?", "a member with the name of a dim3 that is named as a side")
   host = gi.hostcode.read "void f() { dim3 g(2); g.x = 5; k<<<g, 1>>>(x); }"
   tap.is(host:value "x", nil, "a side of a dim3 is no variable")
   host = gi.hostcode.read([[

@@ -314,9 +314,7 @@ end
 function M:sides(text)
   text = self:name(text, self.dims)
   local t <close> = csource.tokens(text)
-  local is_member = #t == 3 and (t[2] == "." or t[2] == "->") and not t[3]:find "^[xyz]$"
-  local set = (#t == 1 or is_member) and self.dims[t[#t]]
-  if set then return self:sides(set) end
+  if #t == 1 and self.dims[t[1]] then return self:sides(self.dims[t[1]]) end
   local open = t[1] == "dim3" and 2 or 1
   local is_list = (t[open] == "(" or t[open] == "{") and t:match(open) == #t
   return is_list and csource.parts(t, open + 1, #t - 1) or { text }
