@@ -119,10 +119,9 @@ tap.case("refused", function()
   no({ change = function(text) return (text:gsub("__global__", "__device__")) end }, own,
     "a function")
   no({ guard = "for (int j = 0; j < 2; j++) { out[j] = 1;", after = "}" }, own, "within another")
-  local more = "to one variable"
+  local more, zero = "to one variable", "other than zero where its operands are zero"
   no({ body = "{ sum += a[row * w + i] * b[i * n + col]; n++; }" }, more, "two statements")
-  no({ body = "sum *= a[row * w + i] * b[i * n + col];" }, more, "a product of products")
-  local zero = "other than zero where its operands are zero"
+  no({ body = "sum *= a[row * w + i] * b[i * n + col];" }, zero, "a product of products")
   no({ body = "sum += a[row * w + i] / b[i * n + col];" }, zero, "a quotient")
   no({ body = "sum += a[row * w + i] * b[i * n + col] - 1;" }, zero, "less one")
   no({ body = "sum += a[row * w + i] * (b[i * n + col] + n);" }, zero, "a product with a number")
@@ -198,8 +197,8 @@ tap.case("operands that are refused", function()
   local loop = "does not depend on the loop and on one of the two indices"
   no("sum += a[row * w + i];", "it has no operand for each of")
   no("sum += a[row] * b[i * n + col];", loop)
-  no("sum += a[i] * b[i * n + col];", loop)
-  no("sum += a[row * w + i + col] * b[i * n + col];", loop)
+  no("sum += a[i] * b[i * n + col];", "it has no operand for each of")
+  no("sum += a[row * w + i + col] * b[i * n + col];", "it has no operand for each of")
   no("sum += a[row * w + i] * out[i * n + col];", "is of an array that the kernel may write")
   no("sum += a[row * w + i] * b[i * n + col];", "of a type that tiles are not made of",
     { change = function(text) return (text:gsub("const float %*b", "const short *b")) end })

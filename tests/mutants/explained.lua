@@ -19,10 +19,6 @@ return {
   { file = "lua/gilua/facts/contraction.lua", what = "`true` becomes `false`",
     line = "found.known[found[which].name] = { [which] = true }",
     why = "Its readers ask for the keys alone." },
-  { file = "lua/gilua/facts/contraction.lua", what = "`or` (number 2) becomes `and`",
-    line = [[if all.opaque or all["return"] or all.reads[found.loop.variable]]
-      .. "] and not all.declares[",
-    why = "The same condition asks the statement for a return, too." },
   -- lua/gilua/facts/operands.lua
   { file = "lua/gilua/facts/operands.lua", what = "`0` becomes `1`",
     line = "if not form or not is_known or #effects.of(fn, index).accesses > 0 then",
