@@ -200,7 +200,8 @@ void tree_declare_params(Tree *t, int open, int close, int scope) {
     for (int from = open + 1, end; from < close; from = end + 1) {
         int node = node_new(&r, SRC_FUNCTION, from, close);
         end = parameter_end(&r, from, close);
-        read_parameter(&r, past_macros(&r, from), end - 1, node, role);
+        int begin = role == ROLE_TPARAM ? from : past_macros(&r, from); /* `Number T` has none */
+        read_parameter(&r, begin, end - 1, node, role);
         declare_all(t, &r, node, from, end, scope);
     }
 }

@@ -326,10 +326,12 @@ static void decay(Reader *r, int node) {
     d->is_const = false;
 }
 
-/* `typename T`, `class... Ts`, of a template's list. */
+/* `typename T`, `class... Ts`, of a template's list; `Number T` of a concept, where another
+** template of the file has a type of this name. */
 static bool read_type_parameter(Reader *r, int from, int to, int function) {
     int name = is(r, from + 1, "...") ? from + 2 : from + 1;
-    if (!is(r, from, "typename") && !is(r, from, "class")) return false;
+    bool is_constrained = is_kind(r, from, TOK_NAME) && is_class(r, name, WORD_OF_FILE);
+    if (!is(r, from, "typename") && !is(r, from, "class") && !is_constrained) return false;
     if (name > to || !is_kind(r, name, TOK_NAME) || is(r, name + 1, "::")) return false;
     SourceDecl d = specifiers(r, from, from + 1);
     d.name = name;

@@ -114,11 +114,16 @@ tap.case("templates: arguments under their names", function()
   text = "template <class F> __global__ void k(int n, F f) { for (int i = 0; i < n; i++) f(i); }\n"
   tap.has(scratch.sentence(cut, text, "k", { template = { "float" } }),
     "stands for a lambda or a function object", "one that is called is no number")
-  text = "#include <concepts>\ntemplate <std::floating_point T>\n"
-    .. "__global__ void k(T *x) { *x = 1; }\n"
-  tap.has(scratch.sentence(cut, text, "k", { template = { "float" } }),
-    "the compiler of GPU code has no <concepts>: say `typename` in a concept's place",
-    "one with a concept")
+  text = "#include <concepts>\ntemplate <typename T> concept Two = sizeof(T) > 1;\n"
+    .. "template <std::floating_point T> __device__ T halved(T x) { return x / 2; }\n"
+    .. "template <Two T> __global__ void k(T *x) { *x = halved(*x); }\n"
+  s = cut(text, "k", { template = { "float" } })
+  tap.has(table.concat(s.options, " "), "--std=c++20 --pre-include=cuda/std/concepts "
+    .. "--pre-include=gilua_std.h", "one with a concept")
+  tap.has(s.source, "using T = float;", "whose parameter stands for a type")
+  text = "__global__ void k(int *x) { auto f = [] __device__ (int v) { return v; }; *x = f(1); }\n"
+  tap.has(scratch.sentence(cut, text, "k", {}), "take __device__ away, in a copy of the file",
+    "a lambda that says where it runs")
   s = cut("template <class A>\n\nstatic __global__\nvoid k(A x, A *y)\n{\n  *y = x;\n}\n", "k",
     { template = { "int" } })
   tap.is(lines(s.source)[4], "void k(A x, A *y)",

@@ -27,6 +27,11 @@ local STD = {
   ["cuda/std/functional"] = "plus minus multiplies divides less greater less_equal greater_equal "
     .. "equal_to not_equal_to logical_and logical_or bit_and bit_or bit_xor",
   ["cuda/std/bit"] = "bit_cast popcount countl_zero countr_zero rotl rotr has_single_bit",
+  ["cuda/std/concepts"] = "same_as derived_from convertible_to common_with integral "
+    .. "signed_integral unsigned_integral floating_point assignable_from swappable "
+    .. "destructible constructible_from default_initializable move_constructible "
+    .. "copy_constructible equality_comparable totally_ordered movable copyable "
+    .. "semiregular regular invocable regular_invocable predicate relation",
   ["cuda/std/optional"] = "optional nullopt",
   ["cuda/std/span"] = "span",
 }

@@ -109,6 +109,8 @@ local ENV = { "NVCC_APPEND_FLAGS=" .. programhost.NVCC_FLAGS }
 -- One line of nvcc, for a program that is in one file.
 local function built_alone(work, o)
   local words = { "nvcc", "-O2", "-o", work.program, work.name }
+  local has_lambda = work.text:find "%]%s*__device__" or work.text:find "%]%s*__host__"
+  if has_lambda then words[#words + 1] = "--extended-lambda" end
   local known = reading.compiler(work.path, work.text, o, nil, {})
   for _, folder in ipairs(known.include) do words[#words + 1] = "-I" .. headers.absolute(folder) end
   for _, define in ipairs(known.defines) do words[#words + 1] = "-D" .. define end

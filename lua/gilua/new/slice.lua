@@ -147,11 +147,17 @@ end
 ---@field gone table set of items that are left out
 ---@field edits? table[] of the kernels' heads
 
+-- Is a template's parameter of a concept of C++20, `Number T` or `std::integral T`?
+local function is_concept(t, whole)
+  if t[1] == "std" then return headers.of_std[t[3] or ""] == "cuda/std/concepts" end
+  return whole:find("%f[%w_]concept%s+" .. (t[1] or ""):gsub("%W", "%%%0") .. "%f[^%w_]") ~= nil
+end
+
 -- Of a template's parameter: does it stand for a type, how is it declared, and its default.
-local function read_parameter(p, text)
+local function read_parameter(p, text, whole)
   local t <close> = csource.tokens(text)
   local equals = t:find(1, "=")
-  p.is_type = t[1] == "typename" or t[1] == "class"
+  p.is_type = t[1] == "typename" or t[1] == "class" or is_concept(t, whole)
   p.declared = t:text(1, (equals or #t + 1) - 1)
   p.default = equals and t:text(equals + 1, #t) or nil
 end
@@ -161,7 +167,9 @@ local function items_of(text, name, kernel)
   if not g then fail("%s", why) end
   local items = g:outline()
   for _, item in ipairs(items) do
-    for _, p in ipairs(item.template or {}) do read_parameter(p, text:sub(p.first, p.last)) end
+    for _, p in ipairs(item.template or {}) do
+      read_parameter(p, text:sub(p.first, p.last), text)
+    end
     item.param_texts = {}
     for i, p in ipairs(item.params or {}) do item.param_texts[i] = text:sub(p.first, p.last) end
   end
@@ -397,16 +405,13 @@ end
 -- A template whose parameter is called, as `f(i)`, is launched with a lambda as a rule, whose type
 -- has no name.
 local function lambda_hint(self, e)
+  if e.text:find("annotation on lambda", 1, true) then
+    return "; a lambda in a kernel is the GPU's without it: take __device__ away, in a copy of "
+      .. "the file"
+  end
   if not (self.is_template and e.text:find("function type", 1, true)) then return "" end
   return "; a template's parameter that is called stands for a lambda or a function object: give "
     .. "--template with a struct of the file that has operator(), or a kernel without the template"
-end
-
--- The compiler of code for a GPU alone has no concepts of the C++ library.
-local function concept_hint(left)
-  if not left.what:find "#%s*include%s*<concepts>" then return "" end
-  return "; the compiler of GPU code has no <concepts>: say `typename` in a concept's place, in a "
-    .. "copy of the file"
 end
 
 local function refuse(self, e)
@@ -419,7 +424,7 @@ local function refuse(self, e)
     end
     if l.why:sub(1, #COMPLAINT) == COMPLAINT then
       lost[#lost + 1] = ("\n  (left out before: %s:%d, %s; %s%s)"):format(l.file, l.line, l.what,
-        l.why, above(self, l) .. concept_hint(l))
+        l.why, above(self, l))
     end
   end
   fail("kernel %s does not compile for a GPU alone: %s:%d: %s%s%s", self.kernel,
@@ -529,10 +534,13 @@ end
 local function remedy(e)
   local words = e.text
   local member = words:match '^namespace "std" has no member "([%w_]+)"'
-  if member and headers.of_std[member] then
-    return { "--pre-include=" .. headers.of_std[member], "--pre-include=gilua_std.h" }
+  local of_std = headers.of_std[member or ""]
+  if of_std then
+    return { "--pre-include=" .. of_std, "--pre-include=gilua_std.h",
+      of_std == "cuda/std/concepts" and "--std=c++20" or nil }
   end
   local missing = member or words:match '^identifier "([%w_]+)" is undefined'
+  if missing == "concept" then return { "--std=c++20" } end
   local own = headers.of_host[missing or ""]
   if own then return { "--pre-include=" .. own } end
   if words:find('"register" storage class', 1, true) then return { "--std=c++14" } end

@@ -31,7 +31,7 @@ const char *tex_misuse(const EmuTexture *t, const TexCoord *at, bool as_int);
 /* Are texels floats (f16, f32, or normalised integers)? */
 bool tex_yields_float(const EmuTexture *t);
 
-/* Where in memory the texels are that a fetch reads, at most 8 (-1: the border). Returns how many. */
+/* Returns how many texels a fetch reads, at most 8, and where each lies (-1: the border). */
 int tex_reads(const EmuTexture *t, const TexCoord *at, int64_t offset[8]);
 
 /* Bytes of a channel; of a row's texels. Where byte at[0] of row at[1] of slice or layer at[2]
