@@ -7,8 +7,8 @@
 ** does. Accesses of copies and fills are known by what was asked for, those of kernels by what they
 ** did, to the byte (EmuLaunch.footprint). The host's own writes to memory that it shares with the
 ** device are seen by what has changed when it calls next; what it reads of what the device writes,
-** by early.h. Textures and surfaces are not seen. Several threads of the host count as one. A copy
-** to or from pageable memory, and any that the host waits for, is over when the call returns.
+** by early.h. Several threads of the host count as one. A copy to or from pageable memory, and any
+** that the host waits for, is over when the call returns.
 */
 #ifndef GILUA_RUNTIME_HAPPENS_H
 #define GILUA_RUNTIME_HAPPENS_H

@@ -885,6 +885,7 @@ static void test_worst_singles(void) {
             long double value = true_value(f, (long double)a, (long double)b);
             long double got = (long double)num_worst(f, a, b, false, n % 2);
             if (fabsl(value) < 1e-3L || a == 1) continue;
+            if (f == NUM_EX2) value = (long double)(float)value; /* its bound is of that */
             long double error = n % 2 ? fabsl(got) - fabsl(value) : fabsl(value) - fabsl(got);
             share = fmaxl(share, error / allowed(f, (long double)a, value));
         }

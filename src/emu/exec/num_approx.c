@@ -216,7 +216,8 @@ float num_worst(NumApprox f, float a, float b, bool ftz, bool away) {
     double x = (double)start(a, ftz), y = (double)start(b, ftz);
     if (!isfinite(near) || near == 0 || (f == NUM_EX2 && x == 0) || (f == NUM_LG2 && x == 1))
         return near;
-    double value = truth(f, x, y), most = bound(f, x, value);
+    double value = f == NUM_EX2 ? (double)near : truth(f, x, y); /* ex2's is of the rounded value */
+    double most = bound(f, x, value);
     bool is_up = away == (value >= 0);
     float worst = inside(is_up ? value + most : value - most, value);
     return finish((double)worst, ftz);
