@@ -192,7 +192,9 @@ def ran(program, number, size, data, o):
         return "unsupported", (said or [done.stderr.strip()[-160:]])[0]
     if any(" failed with " in s and "Launch" in s for s in said):
         return "refused", next(s for s in said if " failed with " in s)
-    if any("race" in s for s in said):
+    if any("ended by signal" in s or "the library lua/gilua" in s for s in said):
+        return "unknown", said[0]
+    if said and ("race" in said[0] or "still brings" in said[0]):  # a copy that nobody waited for
         return "racing", said[0]
     if said:
         return "memory", said[0]
@@ -233,7 +235,8 @@ def verdict_of(row, o):
     runs = row["runs"]
     own = {k: v for k, v in runs.items() if k.startswith("own")}
     name, (verdict, words) = next(iter(runs.items()))
-    if row["number"] in REDUCED and verdict in ("memory", "wrong") and " failed with " not in words:
+    at_edges = verdict in ("memory", "wrong") or "race in global memory" in words
+    if row["number"] in REDUCED and at_edges and " failed with " not in words:
         return {"verdict": "own size alone", "data": name, "why": words}
     for kind in ("racing", "memory", "wrong"):
         for name, (verdict, words) in sorted(own.items(), key=lambda r: "uniform" not in r[0]):

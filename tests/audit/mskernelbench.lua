@@ -7,7 +7,7 @@ return {
   conv_1d = { size = { 3000, 31 }, checked_size = { 300, 7 }, sizes = { { 5, 5 }, { 257, 16 } } },
   conv_2d = { size = { 90, 70, 5 }, checked_size = { 20, 17, 3 },
     sizes = { { 5, 5, 5 }, { 33, 18, 4 } } },
-  hinge_loss = { args = { targets = { fill = { -1, 1 } } } },
+  hinge_loss = { args = { targets = { fill = { 1, 1 } } } },
   high_order_contraction = { size = { 24, 20, 12 }, checked_size = { 6, 5, 4 } },
   matrix_power = { size = 96, checked_size = 24, sizes = { 1, 7, 33 },
     args = { P = { value = 3, guess = true }, A = { count = "N * N" }, B = { count = "N * N" } } },

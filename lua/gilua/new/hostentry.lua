@@ -93,6 +93,7 @@ local function of_host(body)
 end
 
 local function parameter(body, p, path, hosts)
+  local head = body.t:text(body.open, body.first)
   local text = p.text:gsub("=.*$", ""):gsub("__restrict__", " "):gsub("__restrict", " ")
   local before = text:match("^(.-)%f[%w_]" .. p.name .. "%s*$") or text
   local bare = before:gsub("%f[%w_]const%f[^%w_]", " "):gsub("%s+", " "):match "^%s*(.-)%s*$"
@@ -103,7 +104,7 @@ local function parameter(body, p, path, hosts)
       (p.text:gsub("%s+", " ")))
   end
   return { name = p.name, type = type, c_type = base, pointer = stars == "*",
-    has_default = p.text:find("=", 1, true) ~= nil,
+    has_default = head:find("%f[%w_]" .. p.name .. "%s*=") ~= nil,
     const = before:find "%f[%w_]const%f[^%w_]" ~= nil, host = hosts[p.name] or false }
 end
 

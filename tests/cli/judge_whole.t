@@ -1,0 +1,94 @@
+#!/bin/bash
+# gilua judge --whole: files that launch several kernels, each called through its host function.
+. "$(dirname "$0")/tap.sh"
+cd "$TMP" || exit 1
+
+cat >centre.cu <<'END'
+#include <cuda_runtime.h>
+__global__ void sums(const float *x, float *sum, int rows, int columns) {
+  int r = blockIdx.x * blockDim.x + threadIdx.x;
+  if (r < rows) for (int c = 0; c < columns; c++) sum[r] += x[r * columns + c];
+}
+__global__ void less(const float *x, const float *sum, float *y, int rows, int columns) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < rows * columns) y[i] = x[i] - sum[i / columns] / columns;
+}
+static void launches(const float *x, float *y, float *sum, int rows, int columns) {
+  sums<<<(rows + 63) / 64, 64>>>(x, sum, rows, columns);
+  less<<<(rows * columns + 127) / 128, 128>>>(x, sum, y, rows, columns);
+}
+void centre(const float *x, float *y, int rows, int columns, float unused = 1) {
+  float *sum;
+  cudaMalloc(&sum, rows * sizeof(float));
+  cudaMemset(sum, 0, rows * sizeof(float));
+  launches(x, y, sum, rows, columns);
+  cudaFree(sum);
+}
+int main() { return 0; }
+END
+cat >warps.cu <<'END'
+#include <cuda_runtime.h>
+__global__ void means(const float *in, float *mean, int width) {
+  float s = 0;
+  for (int c = threadIdx.x; c < width; c += 32) s += in[blockIdx.x * width + c];
+  for (int d = 16; d > 0; d /= 2) s += __shfl_xor_sync(~0u, s, d);
+  if (threadIdx.x == 0) mean[blockIdx.x] = s / width;
+}
+__global__ void minus(const float *in, const float *mean, float *out, int width) {
+  for (int c = threadIdx.x; c < width; c += blockDim.x)
+    out[blockIdx.x * width + c] = in[blockIdx.x * width + c] - mean[blockIdx.x];
+}
+void centred(const float *in, float *out, int height, int width) {
+  float *mean;
+  cudaMalloc(&mean, height * sizeof(float));
+  means<<<height, 32>>>(in, mean, width);
+  minus<<<height, 64>>>(in, mean, out, width);
+  cudaFree(mean);
+}
+END
+sed 's/^int main.*/void other(float *x) { sums<<<1, 1>>>(x, x, 1, 1); }/' centre.cu >two.cu
+misused "two functions that launch: name one" "several functions that launch kernels: name one, --function OLD,NEW .it has centre, other" \
+  "$GILUA" judge two.cu warps.cu --whole
+sed 's/int width/long width/' warps.cu >wide.cu
+misused "other arguments" "argument 4 of centred in wide.cu is long width, and of centre in centre.cu it is int columns" \
+  "$GILUA" judge centre.cu wide.cu --whole
+misused "a function that is not there" "centre.cu has no function 'center' that launches a kernel; it has launches, centre" \
+  "$GILUA" judge centre.cu warps.cu --whole --function center
+sed 's/const float \*x, float \*y/const int *x, float *y/; s/const float \*x/const int *x/' centre.cu >whole_numbers.cu
+misused "whole numbers of which nothing is known" "nothing says what whole numbers are in x of centre: say it, --args FILE" \
+  "$GILUA" judge whole_numbers.cu whole_numbers.cu --whole
+echo 'return { args = { z = { count = 3 } } }' >args.lua
+misused "an argument that is none" "args.lua: centre takes no 'z'" "$GILUA" judge centre.cu warps.cu --whole --args args.lua
+
+if ! command -v nvcc >/dev/null; then
+  ok 0 "nothing is called # SKIP there is no nvcc"
+  finish
+fi
+cat >args.lua <<'END'
+return { size = { 300, 40 }, checked_size = { 9, 33 }, sizes = { { 1, 1 }, { 70, 5 } },
+  args = { x = { fill = { -1, 1 } } } }
+END
+out=$("$GILUA" judge centre.cu warps.cu --whole --args args.lua --cases 1 --json 2>err)
+is "right and faster: exit status" 0 $?
+like "the verdict" '"verdict": "right and faster"' "$out"
+like "other sizes, and the full one" '"data": "size 70x5",
+ *"verdict": "right"' "$out"
+like "the answers of both arrays' lengths" '"answers": [0-9]{5}' "$out"
+is "what is guessed is written down" "size_x" "$(grep -o 'size_x' out/judge-warps/old/whole.lua | head -1)"
+
+# A row too few from 65 rows on; sums that are not set to zero, wrong when it is called again.
+sed 's/means<<<height/means<<<(height < 65 ? height : height - 1)/' warps.cu >short.cu
+out=$("$GILUA" judge centre.cu short.cu --whole --args args.lua --cases 1 2>err)
+is "wrong at a size: exit status" 1 $?
+like "right at the small size" "zeros +right" "$out"
+like "and wrong at another, by what the checks find" "size 70x5 +WRONG: .*read.*warps|size 70x5 +WRONG: .*short.cu" "$out"
+like "the verdict" "^WRONG: centred of short.cu" "$out"
+cat - warps.cu >kept.cu <<'END'
+static float *kept;
+END
+sed -i 's/^  float \*mean;/  float *mean = kept;/; s/^  cudaMalloc(&mean.*/  if (!kept) { cudaMalloc(\&kept, 1 << 20); cudaMemset(kept, 0, 1 << 20); mean = kept; }/; s/^  cudaFree(mean);//; s/) mean\[blockIdx.x\] = s/) mean[blockIdx.x] += s/' kept.cu
+out=$("$GILUA" judge centre.cu kept.cu --whole --args args.lua --cases 1 2>err)
+is "wrong when it is called again: exit status" 1 $?
+like "right the first time" "its own kind +right" "$out"
+like "and wrong the second" "called a second time +WRONG: [0-9 ]* of 297 answers" "$out"
+finish
