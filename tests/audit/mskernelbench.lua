@@ -3,6 +3,7 @@
 -- experiments/audit.lua --arguments reads it.
 
 return {
+  MSE_loss = { args = { loss = { fill = 0 } } }, -- it adds to what is there
   FFT = { size = 4096, checked_size = 256, sizes = { 2, 64, 1024 } },
   conv_1d = { size = { 3000, 31 }, checked_size = { 300, 7 }, sizes = { { 5, 5 }, { 257, 16 } } },
   conv_2d = { size = { 90, 70, 5 }, checked_size = { 20, 17, 3 },
@@ -19,12 +20,14 @@ return {
   rope = { size = { 160, 96 }, checked_size = { 33, 30 }, sizes = { { 1, 2 }, { 7, 64 } },
     args = { base = { value = 10000 } } },
   silu_and_mul = { args = { ["in"] = { count = "2 * B * D" } } },
+  simpson_int = { args = { result = { fill = 0 } } },
   softmax_attention = { size = { 48, 40, 16 }, checked_size = { 9, 10, 8 },
     sizes = { { 1, 1, 1 }, { 5, 33, 4 } } },
   sorting = { size = 4096, checked_size = 500, sizes = { 1, 33, 257 } },
   spmm_coo = { args = { nnz = { value = "4 * row" }, K = { value = "size_y" },
     row_indices = { fill = { 0, "row - 1" } }, col_indices = { fill = { 0, "row - 1" } },
-    values = { count = "nnz" }, X = { count = "row * K" }, Y = { count = "row * K" } } },
+    values = { count = "nnz" }, X = { count = "row * K" },
+    Y = { count = "row * K", fill = 0 } } },
   spmm_csc = { args = { columns = { value = "rows" }, row_indices = { count = "4 * rows",
       fill = { 0, "rows - 1" } }, values = { count = "4 * rows" },
     col_offsets = { count = "columns + 1", fill = { ascending = "4 * rows" } },
@@ -38,7 +41,7 @@ return {
     args = { nnz = { value = "4 * rows" },
       row_indices = { count = "nnz", fill = { 0, "rows - 1" } },
       col_indices = { count = "nnz", fill = { 0, "rows - 1" } }, values = { count = "nnz" },
-      x = { count = "rows" }, y = { count = "rows" } } },
+      x = { count = "rows" }, y = { count = "rows", fill = 0 } } },
   spmv_csc = { size = 3000, checked_size = 300, sizes = { 1, 33, 257 },
     args = { columns = { value = "rows" }, values = { count = "4 * rows" },
       row_indices = { count = "4 * rows", fill = { 0, "rows - 1" } },

@@ -265,7 +265,8 @@ function M.kernel(parts, path, wanted, old)
   local some = launched_ones(parts)
   if #some > 1 then
     fail("%s launches several kernels, together or each for some cases, and one is judged: name "
-      .. "it, --kernel %s,NAME (%s)", path, old, named(some))
+      .. "it, --kernel %s,NAME (%s), or judge all that both files launch, --whole", path, old,
+      named(some))
   end
   local item = some[1] or at[old] or #parts.kernels == 1 and parts.kernels[1]
   if item then return item end
