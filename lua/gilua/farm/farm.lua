@@ -439,9 +439,10 @@ end
 ---  has variables: after a launch on other data
 ---@return table[]? list, for each case one of { why }: there is no such case; { lost = { status,
 ---  message } }: of the worker; { name, largest, extent, verdicts }: the largest right answer, nil
----  where none is a number; the last answers that are written; of the unmodified kernel and of the genome, and by its ways, { status,
----  message, instructions, uninitialised_reads, warnings, meets (of the unmodified kernel) } and a
----  comparison's fields; false of a way that is none for it
+---  where none is a number; the last answers that are written; of the unmodified kernel and of the
+---  genome, and by its ways, { status, message, instructions, touched, uninitialised_reads,
+---  warnings, meets (of the unmodified kernel) } and a comparison's fields; false of a way that is
+---  none for it
 ---@return string? message why it cannot be run at all
 function Farm:examine(genome, cases, ways)
   return self:both(genome, cases, nil, ways)

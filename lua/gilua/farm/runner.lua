@@ -361,7 +361,8 @@ function M:check(code, values, budget, guarded, loop_limit, plain, meets, how)
   end
   return { status = m.status, message = m.message, instructions = m.warp_instructions,
            ticks = m.ticks, touched = m.least_memory, warnings = m.warnings,
-           uninitialised_reads = m.uninitialised_reads, meets = m.status == "ok" and m.meets or nil }
+           uninitialised_reads = m.uninitialised_reads,
+           meets = m.status == "ok" and m.meets or nil }
 end
 
 -- Tells what the case's memory holds before a launch: inputs, or what nobody has written yet.

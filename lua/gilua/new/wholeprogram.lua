@@ -8,6 +8,7 @@ local elf = require "gilua.base.elf"
 local entries = require "gilua.base.entries"
 local headers = require "gilua.new.headers"
 local lfs = require "lfs"
+local printable = require "gilua.base.printable"
 local programhost = require "gilua.farm.programhost"
 local programrun = require "gilua.report.programrun"
 local textfile = require "gilua.base.textfile"
@@ -129,6 +130,15 @@ end
 ---@field scratch string
 ---@field elf table of gilua.base.elf
 
+-- The first error that nvcc names, else its last words.
+local function first_error(ran)
+  for line in ran.text:gmatch "[^\r\n]+" do
+    if line:find("error", 1, true) then return printable.text(line) end
+  end
+  local last = boxedprogram.last_line(ran.text)
+  return last ~= "" and last or ran.why
+end
+
 --- Builds one.
 ---@param entry HostEntry
 ---@param text string of the file
@@ -149,7 +159,7 @@ function M.build(entry, text, scratch, o)
   end
   for _, define in ipairs(o.define or {}) do words[#words + 1] = "-D" .. define end
   local ran = boxedprogram.run(words, { scratch = scratch, folder = scratch, limit_s = BUILD_S })
-  if ran.why then return nil, "nvcc does not build it:" .. boxedprogram.whole(ran.text) end
+  if ran.why then return nil, "nvcc does not build it: " .. first_error(ran) end
   core.system.run { argv = { "chmod", "+x", path } } -- which the linker may not, in the box
   return { entry = entry, path = path, scratch = scratch, elf = elf.read(path) }
 end
