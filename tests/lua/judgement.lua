@@ -180,6 +180,25 @@ tap.case("wrong at other sizes alone", function()
   tap.ok(not hint({ of_kind "right", at_size }, {}), "nor where no full size was tried")
 end)
 
+tap.case("guesses", function()
+  local other = gi.otherdata
+  local data = { wrong = 0, tried = 0, guesses = { { text = "n = 16", right = {} },
+    { text = "k = 8", right = {} } } }
+  tap.has(other.held(data), "n = 16, k = 8 are guessed, and no other size was tried", "hold a size")
+  tap.has(other.promised(data), "that it is right at sizes of your program (n = 16, k = 8 are",
+    "a winner promises what nobody tried")
+  data.tried = 1
+  tap.ok(not other.held(data) and not other.promised(data), "not where another size was tried")
+  data.guesses[1].right = { "n 15", "n 65" }
+  tap.is(table.concat(other.rests(data), "; "), "n = 16, a guess: right with n 15, n 65, too; "
+    .. "k = 8, a guess: no other value was tried with success", "a verdict rests on each")
+  data.tried, data.guesses[2].right = 0, { "k 7" }
+  tap.ok(not other.held(data), "nor where each was tried with another value")
+  data.wrong = 1
+  tap.is(#other.rests(data), 0, "nothing rests on them where it is wrong")
+  tap.ok(not other.held { wrong = 0, tried = 0, guesses = {} }, "no guess holds nothing")
+end)
+
 tap.case("which argument is which", function()
   local new = { kernel = "k", texts = { grid = "g" }, olds = { { name = "x" }, { name = "n" } },
     read = { params = { { name = "x" }, { name = "count" } } },
