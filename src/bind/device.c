@@ -186,7 +186,8 @@ void bind_device(lua_State *L) {
          "normalized."},
         {"load", bind_module_new, "dev:load(code) -> module | nil, message, code",
          "Loads PTX (or machine code)."},
-        {"replay", bind_replay_new, "dev:replay(recording [, kernels]) -> replay | nil, message, code",
+        {"replay", bind_replay_new,
+         "dev:replay(recording [, kernels]) -> replay | nil, message, code",
          "Makes ready to run a recording of core.record on a GPU, again and again: its memory, at "
          "the address that it had where the driver gives it, modules, arrays, textures and data. "
          "kernels: a list; what those of machine code wrote is among the reads."},

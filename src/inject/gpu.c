@@ -133,7 +133,8 @@ void gpu_memory_free(uint64_t address) {
 bool gpu_run(const char *ptx, const char *name, unsigned blocks, unsigned threads, void **params) {
     static void *function;
     void *module;
-    if (function == NULL && (cu.load(&module, ptx) != 0 || cu.function(&function, module, name) != 0))
+    if (function == NULL &&
+        (cu.load(&module, ptx) != 0 || cu.function(&function, module, name) != 0))
         return false;
     return cu.launch(function, blocks, 1, 1, threads, 1, 1, 0, NULL, params, NULL) == 0;
 }

@@ -71,8 +71,8 @@ void code_gone(const void *handle);
 void code_same(const void *handle, const void *of);
 /* A handle is the kernel of this name in a module. */
 void code_function(const void *handle, const void *module, const char *name);
-/* What a launch runs; name: what CUPTI calls it, or NULL. What there is neither PTX nor machine code
-** of has no arguments that are known (at: NULL); code_launched refuses it. */
+/* What a launch runs; name: what CUPTI calls it, or NULL. What there is neither PTX nor machine
+** code of has no arguments that are known (at: NULL); code_launched refuses it. */
 const Launched *code_known(const void *handle, const char *name);
 const Launched *code_launched(const void *handle, const char *name);
 /* Of each word of its arguments: does it read a texture by it? NULL: by none. */
@@ -144,9 +144,9 @@ enum { MARK_BYTES = 512 };
 
 typedef struct Marks Marks; /* of a piece of memory */
 
-Marks *marks_of(uint64_t address, size_t bytes); /* which is zeros; refuses where there is no room */
+Marks *marks_of(uint64_t address, size_t bytes); /* of zeros; refuses where there is no room */
 void marks_free(Marks *m);
-/* Asks for a look at it, and marks what has changed since the last one, unless that is no matter. */
+/* Asks for a look at it, and marks what has changed since the last one, if that is wanted. */
 void marks_look(Marks *m, bool marking);
 /* Does f for each run of bytes that is marked, and takes the marks away. */
 void marks_take(Marks *m, void (*f)(void *user, size_t from, size_t to), void *user);

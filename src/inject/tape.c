@@ -9,11 +9,12 @@
 ** A launch's time is between two events in its stream. The lines wait until it is known: until the
 ** host waits, or until there are MOST_TIMED launches.
 **
-** A launch of machine code is opaque: the virtual GPU cannot do it, so what it wrote is kept as data
-** ("wrote"). From the first one on all of the GPU's memory is looked at behind each launch (marks.c).
-** An opaque launch may read what other kernels wrote before it, and nothing would show there what
-** these did wrong: so that is an answer, as if the host copied it out ("read"). New memory is filled
-** with zeros, as that of a replay is: else what lies there by chance would be among the data.
+** A launch of machine code is opaque: the virtual GPU cannot do it, so what it wrote is kept as
+** data ("wrote"). From the first one on all of the GPU's memory is looked at behind each launch
+** (marks.c). An opaque launch may read what other kernels wrote before it, and nothing would show
+** there what these did wrong: so that is an answer, as if the host copied it out ("read"). New
+** memory is filled with zeros, as that of a replay is: else what lies there by chance would be
+** among the data.
 */
 #include "inject/inject.h"
 

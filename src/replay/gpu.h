@@ -17,7 +17,7 @@
 typedef struct ReplayGpu ReplayGpu;
 
 /* Makes all that the recording needs on a device "cuda", which outlives it; the recording stays the
-** caller's, and open. kernels: of those n that are machine code, what they wrote is among the reads.
+** caller's, and open. kernels: what those of machine code among these n wrote is among the reads.
 ** "format", "compile", "nomem", "driver", "usage". */
 ReplayGpu *replay_gpu_open(const Recording *r, Device *d, const char *const *kernels, int n,
                            gi_err *err);

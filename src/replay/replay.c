@@ -635,8 +635,8 @@ static bool lacks(const EmuModule *m, const char *kernel) {
     return !emu_kernel_info(m, kernel, &info, &why) && strcmp(why.code, "usage") == 0;
 }
 
-/* Returns the code that a launch runs: other code, where it has the kernel or must have it. NULL: it
-** is machine code. */
+/* Returns the code that a launch runs: other code, where it has the kernel or must have it. NULL:
+** it is machine code. */
 static EmuModule *code_of(const Run *run, int module, const char *kernel) {
     const Loaded *m = &run->modules[module];
     return run->options->partial && m->used && lacks(m->used, kernel) ? m->recorded : m->used;

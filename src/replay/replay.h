@@ -3,8 +3,9 @@
 **
 ** Everything has the address that it had when it was recorded, so pointers are pointers wherever
 ** they are kept: in arguments, in structs, in memory. A host loop that ended on what it read is
-** replayed as it went then. What opaque launches wrote (of machine code) is written as it was; where
-** other code does such a launch it is an answer, among the reads. Equal recordings, code and options give equal results, to the bit.
+** replayed as it went then. What opaque launches (of machine code) wrote is written as it was;
+** where other code does such a launch it is an answer, among the reads. Equal recordings, code and
+** options give equal results, to the bit.
 */
 #ifndef GILUA_REPLAY_H
 #define GILUA_REPLAY_H

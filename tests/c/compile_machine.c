@@ -188,8 +188,9 @@ static void test_params(Compiler *c) {
         int n = cubin_params(r.code.data, r.code.len, rows[i].kernel, &got, &err);
         is_int(n, rows[i].n, rows[i].kernel);
         for (int k = 0; k < n; k++) {
-            is_int((long long)got[k].offset, (long long)rows[i].want[k].offset, "where a parameter is");
-            is_int((long long)got[k].size, (long long)rows[i].want[k].size, "how long it is");
+            const CubinParam *want = &rows[i].want[k];
+            is_int((long long)got[k].offset, (long long)want->offset, "where a parameter is");
+            is_int((long long)got[k].size, (long long)want->size, "how long it is");
         }
         if (n >= 0) free(got);
     }

@@ -20,8 +20,8 @@ typedef struct FakeCubin {
     size_t names_len;
 } FakeCubin;
 
-static inline void fake_cubin_section(FakeCubin *c, const char *prefix, const char *name, unsigned type,
-                               const void *bytes, size_t n) {
+static inline void fake_cubin_section(FakeCubin *c, const char *prefix, const char *name,
+                                      unsigned type, const void *bytes, size_t n) {
     c->sections[c->n] = (Elf64_Shdr){.sh_name = (Elf64_Word)c->names_len, .sh_type = type,
                                      .sh_offset = c->len, .sh_size = n, .sh_link = 1};
     c->names_len += (size_t)sprintf(c->names + c->names_len, "%s%s", prefix, name) + 1;

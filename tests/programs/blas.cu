@@ -367,6 +367,85 @@ static void level_3()
     check("dgmm", ok && o.is([&](int i, int j) { return b.at(i, j) * w.at(0, j); }, 1e-6));
 }
 
+// An array of pointers on the device.
+template <class T> static T **listed(std::vector<T *> list)
+{
+    T **out;
+    cudaMalloc(&out, list.size() * sizeof(T *));
+    cudaMemcpy(out, list.data(), list.size() * sizeof(T *), cudaMemcpyHostToDevice);
+    return out;
+}
+
+// Half of a product, of two that nothing makes symmetric; the other half stays.
+template <class T, class S, class F> static void one_half(const char *what, F call, T alpha, S beta, bool hermitian)
+{
+    const int n = 5, k = 7;
+    for (int t = 0; t < 4; t++) {
+        int op = t / 2 ? (hermitian ? 2 : 1) : 0, upper = t % 2;
+        Matrix<T> a(op ? k : n, op ? n : k), b(op ? k : n, op ? n : k), c(n, n);
+        bool ok = call(h, upper ? CUBLAS_FILL_MODE_UPPER : CUBLAS_FILL_MODE_LOWER, OP(op), n, k, &alpha, a.device, a.ld,
+                       b.device, b.ld, &beta, c.device, c.ld) == 0;
+        ok = ok && c.is([&](int i, int j) {
+            if (upper ? i > j : i < j) return c.at(i, j);
+            Z sum = 0;
+            for (int l = 0; l < k; l++) {
+                Z x = op ? a.at(l, i) : a.at(i, l), y = op ? b.at(l, j) : b.at(j, l);
+                sum += hermitian ? (op ? std::conj(x) * y : x * std::conj(y)) : x * y;
+            }
+            Z v = wide(alpha) * sum + wide(beta) * c.at(i, j);
+            return hermitian && i == j ? Z(v.real()) : v;
+        }, 1e-4);
+        if (!ok) printf("%s %d\n", what, t);
+        if (!ok || t == 3) check(what, ok);
+        if (!ok) return;
+    }
+}
+
+static void halves_and_groups()
+{
+    one_half<float, float>("ssyrkx", cublasSsyrkx, 0.5f, 2.0f, false);
+    one_half<double, double>("dsyrkx", cublasDsyrkx, 0.5, 0.0, false);
+    one_half<cuComplex, cuComplex>("csyrkx", cublasCsyrkx, make_cuComplex(1, 2), make_cuComplex(0.5f, 1), false);
+    one_half<cuDoubleComplex, double>("zherkx", cublasZherkx, make_cuDoubleComplex(1, 2), 0.5, true);
+
+    const int m = 4, n = 3;
+    float two = 2;
+    Matrix<float> t(m, m), u(m, m), b(m, n), d(m, n);
+    for (int i = 0; i < m; i++) t.host[i * t.ld + i] = 2 + i, u.host[i * u.ld + i] = 3;
+    cudaMemcpy(t.device, t.host.data(), t.host.size() * 4, cudaMemcpyHostToDevice);
+    cudaMemcpy(u.device, u.host.data(), u.host.size() * 4, cudaMemcpyHostToDevice);
+    bool ok = cublasStrsmBatched(h, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, CUBLAS_DIAG_NON_UNIT, m, n, &two,
+                                 (const float *const *)listed<float>({t.device, u.device}), t.ld,
+                                 listed<float>({b.device, d.device}), b.ld, 2) == 0;
+    for (int which = 0; which < 2; which++) {
+        const Matrix<float> &a = which ? u : t, &right = which ? d : b;
+        std::vector<Z> x(m * n);
+        for (int j = 0; j < n; j++)
+            for (int i = 0; i < m; i++) {
+                Z sum = 2.0 * right.at(i, j);
+                for (int l = 0; l < i; l++) sum -= a.at(i, l) * x[j * m + l];
+                x[j * m + i] = sum / a.at(i, i);
+            }
+        ok = ok && right.is([&](int i, int j) { return x[j * m + i]; }, 1e-4);
+    }
+    check("trsm, two at a time", ok);
+
+    // Groups of one and of two products, each of a shape of its own.
+    Matrix<float> p(3, 4), q(4, 5), r(3, 5), v(6, 2), w(6, 3), x(2, 3), y(2, 3);
+    cublasOperation_t op_a[] = {CUBLAS_OP_N, CUBLAS_OP_T}, op_b[] = {CUBLAS_OP_N, CUBLAS_OP_N};
+    int ms[] = {3, 2}, ns[] = {5, 3}, ks[] = {4, 6}, lda[] = {p.ld, v.ld}, ldb[] = {q.ld, w.ld}, ldc[] = {r.ld, x.ld};
+    int sizes[] = {1, 2};
+    float alphas[] = {2, 3}, betas[] = {0, 1};
+    ok = cublasSgemmGroupedBatched(h, op_a, op_b, ms, ns, ks, alphas,
+                                   (const float *const *)listed<float>({p.device, v.device, v.device}), lda,
+                                   (const float *const *)listed<float>({q.device, w.device, w.device}), ldb, betas,
+                                   listed<float>({r.device, x.device, y.device}), ldc, 2, sizes) == 0;
+    ok = ok && r.is([&](int i, int j) { return 2.0 * product(p, q, 0, 0, i, j, 4); }, 1e-4);
+    ok = ok && x.is([&](int i, int j) { return 3.0 * product(v, w, 1, 0, i, j, 6) + x.at(i, j); }, 1e-4);
+    ok = ok && y.is([&](int i, int j) { return 3.0 * product(v, w, 1, 0, i, j, 6) + y.at(i, j); }, 1e-4);
+    check("products in groups", ok);
+}
+
 static void streams()
 {
     Matrix<float> a(8, 8), b(8, 8), c(8, 8);
@@ -466,7 +545,7 @@ int main(int argc, char **argv)
     }
     if (argc > 1 && !strcmp(argv[1], "kernels")) return kernels();
     if (argc > 1 && !strcmp(argv[1], "missing")) return cublasXtCreate(nullptr);
-    products(), rounding(), batches(), level_1(), level_2(), level_3(), stored_otherwise(), hermitian(), streams(), misuse();
+    products(), rounding(), batches(), level_1(), level_2(), level_3(), stored_otherwise(), hermitian(), halves_and_groups(), streams(), misuse();
     check("the end", cublasDestroy(h) == CUBLAS_STATUS_SUCCESS);
     return wrong > 0;
 }

@@ -360,7 +360,9 @@ local function case_of(self, spec)
   end
   local r <close> = recording.open(spec.recording)
   local bytes = 0
-  for _, read in ipairs(r:reads(self:kernels())) do bytes = bytes + (r.file:size(read.blob) or 0) end
+  for _, read in ipairs(r:reads(self:kernels())) do
+    bytes = bytes + (r.file:size(read.blob) or 0)
+  end
   if bytes == 0 then
     fail("%s copies nothing out, so that there are no answers to check", spec.recording)
   end

@@ -111,8 +111,8 @@ end
 -- memory is called by: programs of another input make theirs at other places. Of kernels that are
 -- preferred the first, where one of them was given it.
 --
--- Of memory that a program shares out itself (PyTorch's: many arrays in one piece) each address that
--- a kernel was given begins an array of its own.
+-- Of memory that a program shares out itself (PyTorch's: many arrays in one piece) each address
+-- that a kernel was given begins an array of its own.
 local function name_arguments(state, event)
   local live, hex, preferred = state.live, event[9], state.preferred[event[3]]
   if state.shared_out and (preferred or not state.machine[event[2]]) then
@@ -182,7 +182,8 @@ function STEPS.wrote(state, event)
   if state.is_preferred then STEPS.read(state, event) end
 end
 
---- The pieces that the host got, in order; and those that opaque launches of preferred kernels wrote.
+--- The pieces that the host got, in order; and those that opaque launches of preferred kernels
+--- wrote.
 ---@param preferred? table<string, any> kernels by name
 ---@return { blob: string, kernel?: string, at?: integer, variable?: string }[] reads; kernel, at:
 ---  the first launch (of a kernel that is preferred, where there is one) that was given an address
@@ -322,7 +323,8 @@ function M.line(r)
   return ("%s has %d launch%s of %d kernel%s%s and %d piece%s of what was copied out, in %d kB%s")
     :format(r.path, launches, launches == 1 and "" or "es", #r.kernels,
       #r.kernels == 1 and "" or "s",
-      opaque > 0 and (", %d of them opaque (machine code alone),"):format(opaque) or "", reads, reads == 1 and "" or "s",
+      opaque > 0 and (", %d of them opaque (machine code alone),"):format(opaque) or "",
+      reads, reads == 1 and "" or "s",
       math.ceil(lfs.attributes(r.path, "size") / 1000),
       r.is_whole and "" or "; it ends in the middle: the program did not come to its end")
 end

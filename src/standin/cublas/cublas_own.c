@@ -1,5 +1,6 @@
 /* cublas_own.c - functions of cuBLAS that BLAS has not: sums and scalings of matrices (geam, dgmm),
-** the least element (amin), a triangular product beside its operand (trmm). */
+** the least element (amin), a triangular product beside its operand (trmm), half of a product
+** (syrkx, herkx). */
 #include <math.h>
 #include <stdlib.h>
 
@@ -171,3 +172,79 @@ extern int cudaMemcpy2DAsync(void *, size_t, const void *, size_t, size_t, size_
                     MATRIX(c, m, n, ldc, BOTH));                                                  \
     }
 ALL_TYPES(TRMM)
+
+/* --- half of C = alpha op(A) op(B)^T + beta C, as if C were symmetric or Hermitian --- */
+
+typedef struct Half {
+    int uplo, op, n, k, lda, ldb, ldc;
+    const void *alpha, *beta, *a, *b;
+    void *c;
+    double scalars[4]; /* the host's alpha, beta */
+    bool on_device;
+} Half;
+
+#define HALF_TERM(s, at, ld, i, l)                                                                \
+    (at)[(s)->op ? (size_t)(i) * (size_t)(ld) + (size_t)(l)                                       \
+                 : (size_t)(l) * (size_t)(ld) + (size_t)(i)]
+
+/* left, right: of a term of the sum, conjugated or not, by op; real: of a diagonal element. */
+#define HALF(T, type, second, name, left, right, real)                                            \
+    static bool name##_run_##T(const void *args) {                                                \
+        const Half *s = args;                                                                     \
+        size_t rows = (size_t)(s->op ? s->k : s->n), columns = (size_t)(s->op ? s->n : s->k);     \
+        type alpha;                                                                               \
+        second beta;                                                                              \
+        if (!blas_scalar(s->on_device ? s->alpha : &s->scalars[0], sizeof alpha, s->on_device,    \
+                         &alpha) ||                                                               \
+            !blas_scalar(s->on_device ? s->beta : &s->scalars[2], sizeof beta, s->on_device,      \
+                         &beta))                                                                  \
+            return false;                                                                         \
+        const type *a = gilua_work_memory(s->a, rows * sizeof *a, (size_t)s->lda * sizeof *a,     \
+                                          columns, WORK_READS),                                   \
+                   *b = gilua_work_memory(s->b, rows * sizeof *b, (size_t)s->ldb * sizeof *b,     \
+                                          columns, WORK_READS);                                   \
+        if (!(a && b)) return false;                                                              \
+        for (int j = 0; j < s->n; j++) {                                                          \
+            int first = s->uplo == 0 ? j : 0, behind = s->uplo == 0 ? s->n : j + 1;               \
+            size_t bytes = (size_t)(behind - first) * sizeof(type);                               \
+            type *c = gilua_work_memory((type *)s->c + (size_t)j * (size_t)s->ldc + first, bytes, \
+                                        bytes, 1, beta == 0 ? WORK_WRITES : WORK_UPDATES);        \
+            if (c == NULL) return false;                                                          \
+            for (int i = first; i < behind; i++) {                                                \
+                type sum = 0, *to = &c[i - first];                                                \
+                for (int l = 0; l < s->k; l++)                                                    \
+                    sum += left(s->op, HALF_TERM(s, a, s->lda, i, l)) *                           \
+                           right(s->op, HALF_TERM(s, b, s->ldb, j, l));                           \
+                *to = alpha * sum + (beta == 0 ? 0 : beta * *to);                                 \
+                if (i == j) *to = real(*to);                                                      \
+            }                                                                                     \
+        }                                                                                         \
+        return true;                                                                              \
+    }                                                                                             \
+    EXPORT(cublas##T##name, Handle h, int uplo, int op, int n, int k, const type *alpha,          \
+           const type *a, int lda, const type *b, int ldb, const second *beta, type *c,           \
+           int ldc) {                                                                             \
+        Half s = {uplo, op, n, k, lda, ldb, ldc, alpha, beta, a, b, c, {0}, false};               \
+        int rows = op ? k : n;                                                                    \
+        if (h == NULL) return BLAS_NOT_INITIALIZED;                                               \
+        if (!(blas_part(uplo) && blas_op(op) && n >= 0 && k >= 0 && alpha && beta &&              \
+              lda >= rows && ldb >= rows && ldc >= n))                                            \
+            return BLAS_INVALID_VALUE;                                                            \
+        s.on_device = h->scalars_on_device;                                                       \
+        if (!s.on_device && (!blas_scalar(alpha, sizeof *alpha, false, &s.scalars[0]) ||          \
+                             !blas_scalar(beta, sizeof *beta, false, &s.scalars[2])))             \
+            return BLAS_INVALID_VALUE;                                                            \
+        return OWN(type, name##_run_##T, s, (double)n * n * k, false);                            \
+    }
+#define AS_IS(op, x) (x)
+#define ALONE(x) (x)
+HALF(S, float, float, syrkx, AS_IS, AS_IS, ALONE)
+HALF(D, double, double, syrkx, AS_IS, AS_IS, ALONE)
+HALF(C, Complex, Complex, syrkx, AS_IS, AS_IS, ALONE)
+HALF(Z, DoubleComplex, DoubleComplex, syrkx, AS_IS, AS_IS, ALONE)
+#define LEFT_C(op, x) ((op) ? conjf(x) : (x))
+#define RIGHT_C(op, x) ((op) ? (x) : conjf(x))
+#define LEFT_Z(op, x) ((op) ? conj(x) : (x))
+#define RIGHT_Z(op, x) ((op) ? (x) : conj(x))
+HALF(C, Complex, float, herkx, LEFT_C, RIGHT_C, crealf)
+HALF(Z, DoubleComplex, double, herkx, LEFT_Z, RIGHT_Z, creal)
