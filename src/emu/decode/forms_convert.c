@@ -618,15 +618,12 @@ static bool convert_operands(Decoder *d, Convert *c, uint32_t *to, uint32_t *fro
     return true;
 }
 
-/* Between numbers with a fraction and without the pipe of special functions converts ("XU" in
-** Nsight Compute's list of pipes). */
 static uint8_t convert_cost(const Convert *c) {
     PtxType to = (PtxType)c->to, from = (PtxType)c->from;
+    bool f = is_float(to) || is_float(from);
     bool wide = bits_of(to) == 64 || bits_of(from) == 64;
     if (c->to == c->from && c->sat && c->to == PTX_F32) return COST_FP32;
-    if (!is_float(to) && !is_float(from)) return COST_ALU;
-    if (wide) return COST_CONVERT64;
-    return is_float(to) != is_float(from) ? COST_SPECIAL : COST_CONVERT;
+    return f ? wide ? COST_CONVERT64 : COST_CONVERT : COST_ALU;
 }
 
 /* cvt.rn{.relu}.f16x2.f32 d, a, b: a in the upper half. */

@@ -33,8 +33,8 @@ return {
   rate_fp16 = 4,                    -- [p] 256 results, two an instruction (f16x2)
   rate_int = 2,                     -- [p] 64: add, compare, logic, shift
   rate_mul = 2,                     -- [p] 64: 32-bit multiply-add
-  rate_special = 0.5,               -- [p] 16: rcp, rsqrt, ex2, lg2, sin, cos; f32 from, to integers
-  rate_convert = 2,                 -- [p] 64: f16, bf16; with 64-bit types 16 (four are charged)
+  rate_special = 0.5,               -- [p] 16: rcp, rsqrt, ex2, lg2, sin, cos
+  rate_convert = 2,                 -- [p] 64; with 64-bit types 16 (cost.c charges four)
   rate_branch = 1,                  -- [a]
   rate_shared = 1,                  -- [p] 32 banks of 4 bytes: one wavefront of 128 bytes
   rate_global = 1,                  -- [m] 128 bytes from L1
