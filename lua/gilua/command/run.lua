@@ -264,7 +264,8 @@ local function refused(folder)
 end
 
 local function record_injected(o)
-  for _, name in ipairs { "check", "repeats", "threads", "memory", "json", "sarif", "junit" } do
+  for _, name in ipairs { "check", "repeats", "threads", "memory", "json", "sarif", "junit",
+    "profile" } do
     if o[name] then
       ends.with(ends.STATUS.usage, "--%s is of the virtual GPU, and %s is recorded on this "
         .. "machine's GPU, where nothing of it is checked", name, o.program[1])
