@@ -411,6 +411,11 @@ rule("tile_kernel",
   if (x >= <side> || y >= 16) return;
   for (int q = <low3>; q < <depth2>; q++) <multiplied>
   <stored>]],
+  [[int y = blockIdx.y, x = blockIdx.x * blockDim.x + threadIdx.x;
+  if (x >= <side>) return;
+  float s = <start4>;
+  for (int q = <low3>; q < <depth2>; q++) <multiplied>
+  <stored>]],
   [[const int x = blockIdx.x * blockDim.x + threadIdx.x, w = <pitch2>;
   const int y = threadIdx.y + blockDim.y * blockIdx.y;
   <alias3>
@@ -432,8 +437,8 @@ rule("tile_kernel",
   if (x < n) out[y * 16 + x] = s;]])
 rule("pitch", "8", "9", "8 + 1")
 rule("depth", "n", "16", "8", "(n & 31)")
-rule("depth2", "n", "16", "(n & 31)", "n", "y", "x & 7", "n - 2", "7")
-rule("low3", "0", "0", "4", "1", "x & 3")
+rule("depth2", "n", "16", "(n & 31)", "n", "y", "x & 7", "n - 2", "7", "y + 1", "x - 2")
+rule("low3", "0", "0", "4", "1", "x & 3", "x", "y + 1")
 rule("start4", "0.0f", "0", "b[x]", "n")
 rule("pitch2", "16", "n", "13", "20")
 rule("alias3", "", "", "float *z = out; z[1024 + y * 32 + x] = b[x];", "if (n == 5) return;",
@@ -446,7 +451,13 @@ rule("multiplied", "s += a[y * 16 + q] * b[q * 16 + x];", "s += a[y * 16 + q] * 
   "s += a[y * 16 + q] * b[q * 16 + x] + 1.0f;", "s += a[y * 16 + q] * out[q * 16 + x];",
   "s += a[y * 16 + q] * b[q];", "s += a[(y + x) * 16 + q] * b[q * 16 + x];",
   "s += a[y * 16 + q] * b[(q & 3) * 16 + x] * 0.5f;", "s += a[y * 16 + q] / b[q * 16 + x + 1024];",
-  "{ if (q == 9) break; s += a[y * 16 + q] * b[q * 16 + x]; }")
+  "{ if (q == 9) break; s += a[y * 16 + q] * b[q * 16 + x]; }",
+  "s = fmaf(a[y * 16 + q], b[q * 16 + x], s);", "s = fmaf(a[y * 16 + q], b[q * 16 + x], s + 1.0f);",
+  "for (int p = <low4>; p < <depth3>; p++) s += a[y * 16 + q + p] * b[(q * 3 + p) * 16 + x];",
+  "for (int p = 0; p <= 2; p++) for (int r = 1; r < <depth3>; r++)"
+    .. " s -= a[y * 16 + p + q] * b[(q + r) * 16 + x + p];")
+rule("low4", "0", "0", "1", "q")
+rule("depth3", "3", "3", "4", "n", "q", "x")
 rule("maybe16", "", "", "out[512 + y * 16 + x] = b[x];", "if (s > 9.0f) return;",
   "s = s + 1.0f; out[1024 + y * 32 + x] = s;")
 rule("side", "(n < 16 ? n : 16)", "16", "(n & 15)")
@@ -792,6 +803,7 @@ local function launch_of(source)
   if grid then return numbers(grid), numbers(block), true end
   if source:find "blockDim%.y %+ threadIdx%.y, lane" then return { 2 }, { WARP, 2 }, true end
   if source:find "threadIdx%.y" then return { 2, 2 }, { 8, 8 }, true end
+  if source:find "blockIdx%.y" then return { 2, 64 }, { 8 }, true end
   if source:find(ONE_WARP, 1, true) then return { 4 }, { WARP }, true end
   return { 2 }, { 64 }, false
 end

@@ -377,6 +377,13 @@ tap.case("rows that a block shares", function()
     }
     out[row] = where * 100000 + best;]], "int"), 3, { "128" },
     { type = "i32", races = true })
+  for _, lanes in ipairs { "8", "64" } do
+    right("elements that are added to " .. lanes, "warp_row", rewritten.source([[
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= n) return;
+    for (int j = 0; j < 100; j++) atomicAdd(&out[(row * 7 + j * j) % 300], a[row + j]);
+    atomicAdd(out, 3);]], "int"), 3, { lanes }, { type = "i32", races = true })
+  end
   local nested = rewritten.source([[
     int row = blockIdx.x * blockDim.x + threadIdx.x;
     if (row >= n) return;

@@ -2,12 +2,13 @@
 --
 -- Yes where it counts upwards, knows its bound beforehand and is left in no other way, and where it
 -- writes variables of its own, memory that no other of its iterations touches, and what is put
--- together behind it: sums, maxima and minima (reduction), or one running sum, which the threads
+-- together behind it, or added to memory at once: sums, maxima and minima (reduction), or one running sum, which the threads
 -- have together all the while (running). A loop with that alone may count downwards, too.
 --
 -- All threads do alike what is outside of these loops, but for what they write there, which one of
 -- them does (written_once).
 
+local added = require "gilua.facts.added"
 local apart = require "gilua.facts.apart"
 local effects = require "gilua.facts.effects"
 local lists = require "gilua.base.lists"
@@ -25,14 +26,26 @@ for _, type in ipairs { "int", "long", "long long" } do
   WIDE[type], WIDE["unsigned " .. type] = true, true
 end
 
--- Does each iteration touch only what it alone writes?
+-- The tokens of accesses of a loop that add to memory and do no more: in any order.
+local function additions(loop)
+  local tokens = {}
+  for _, s in ipairs(loop.fn.statements) do
+    local found = statement.spans(loop.statement, s.first) and added.of(loop.fn, s)
+    if found then tokens[found.access.token] = true end
+  end
+  return tokens
+end
+
+-- Does each iteration touch only what it alone writes, but for what all add to?
 local function keeps_apart(loop)
-  local all = loop.inside.accesses
+  local all, adds = loop.inside.accesses, additions(loop)
   for _, a in ipairs(all) do
     local is_own = a.base and loop.inside.declares[a.base]
-    if a.atomic or a.escapes then return false end
+    local is_added = adds[a.token]
+    if a.atomic and not is_added or a.escapes then return false end
     for _, b in ipairs(a.write and not is_own and all or {}) do
-      local later = apart.may_meet(loop.fn, a, b) and order.distance(loop, a, b)
+      local is_free = is_added and adds[b.token]
+      local later = not is_free and apart.may_meet(loop.fn, a, b) and order.distance(loop, a, b)
       if later ~= 0 and later ~= false then return false end -- of another iteration, or not known
     end
   end
