@@ -52,6 +52,9 @@ cmp -s rows.cu rows.cu.orig
 is "  the file is changed" 1 $?
 mv rows.cu.orig rows.cu
 
+out=$("$GILUA" evolve rows --generations 1000 --minutes 0.1 --out by_the_clock 2>&1)
+like "evolve ends by the clock, too" 'ended after generation [0-9]+ of [0-9]+: its time was over' "$out"
+
 # --- one to read, none at all
 out=$("$GILUA" improve sums.cu --minutes 0.3 2>&1)
 like "a winner that promises something" \
