@@ -39,6 +39,8 @@ static const struct {
       "global shared::cta shared::cluster "
       "sync_restrict::shared::cta sync_restrict::shared::cluster",
       "sc acq_rel acquire release", "cta gpu sys cluster"}},
+    {"ldmatrix stmatrix movmatrix",
+     {"sync", "aligned", "m8n8 m16n16 m8n16", "x1 x2 x4", "trans", "shared shared::cta", TYPES}},
     {"prefetch applypriority discard", {"global local const param", OTHERS}},
 };
 

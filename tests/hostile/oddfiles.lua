@@ -142,6 +142,61 @@ local function others(add)
       "cp.async.wait_group 5;", '"r"(i * 16 + 4), "l"(x + n)')))
 end
 
+-- Instructions of sm_90 and sm_90a: what is read, written and waited for by units beside the lanes.
+local function asynchronous(add)
+  local registers = ".reg .b32 %a, %q<9>; .reg .b64 %t; .reg .pred %p; mov.b32 %a, %0; "
+  local function one(what, text, operands)
+    add(kernel(what, asm(registers .. text, operands or '"r"((int)__cvta_generic_to_shared(s))')))
+  end
+  local FOUR, BYTES = "{%q0, %q1, %q2, %q3}", "mbarrier::complete_tx::bytes"
+  one("matrices behind shared memory", "add.u32 %a, %a, 40000; ldmatrix.sync.aligned.m8n8.x4" ..
+    ".shared.b16 " .. FOUR .. ", [%a];")
+  one("matrices at an address that is no multiple of 16", "add.u32 %a, %a, 4; " ..
+    "stmatrix.sync.aligned.m8n8.x4.shared.b16 [%a+-4], {%a, %a, %a, %a}; " ..
+    "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 " .. FOUR .. ", [%a];")
+  one("a product of eight-bit floats that are addresses", "mma.sync.aligned.m16n8k32.row.col" ..
+    ".f32.e4m3.e5m2.f32 " .. FOUR .. ", {%a, %a, %a, %a}, {%a, %a}, {%a, %a, %a, %a};")
+  one("a sparse product with a selector of 4", "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16" ..
+    ".f16.f32 " .. FOUR .. ", {%a, %a}, {%a, %a}, {%a, %a, %a, %a}, %a, 0x4;")
+  one("a fragment with a stride that leads out", "wmma.load.a.sync.aligned.row.m16n16k16" ..
+    ".shared.f16 {%q0, %q1, %q2, %q3, %q4, %q5, %q6, %q7}, [%a], 0x7ffffff0;")
+  one("a product of a warpgroup whose matrices lie nowhere", "mov.b64 %t, -1; " ..
+    "wgmma.fence.sync.aligned; { .reg .f32 %f<4>; " ..
+    "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 " ..
+    "{%f0, %f1, %f2, %f3}, %t, %t, 1, 1, 1, 0, 0; } wgmma.wait_group.sync.aligned 0;")
+  one("a barrier behind shared memory", "mbarrier.init.shared.b64 [%a+512], 1; " ..
+    "mbarrier.arrive.shared.b64 %t, [%a+600]; mbarrier.inval.shared.b64 [%a+-8];")
+  one("a barrier that nobody made, at odd bytes", "mbarrier.arrive.expect_tx.shared.b64 %t, " ..
+    "[%a+4], -1; mbarrier.try_wait.shared.b64 %p, [%a], %t;")
+  one("bytes that no copy brings, and a wait for them",
+    "mbarrier.init.shared.b64 [%a], 0xfffff; " ..
+    "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%a], 1048575; " ..
+    "mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [%a], 0x7fffffff; " ..
+    "mbarrier.test_wait.parity.shared.b64 %p, [%a], 7;")
+  one("a bulk copy larger than all of shared memory", "mbarrier.init.shared.b64 [%a], 1; " ..
+    "cp.async.bulk.shared::cluster.global." .. BYTES .. " [%a+16], [%1], %2, [%a];",
+    '"r"((int)__cvta_generic_to_shared(s)), "l"(x), "r"(1 << 20)')
+  one("a bulk copy to behind an array, and a sum there",
+    "cp.async.bulk.global.shared::cta.bulk_group [%1], [%a], 512; " ..
+    "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u64 [%1], [%a], 48; " ..
+    "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;",
+    '"r"((int)__cvta_generic_to_shared(s)), "l"(x + n - 2)')
+  one("a tensor map that is an array of floats", "mbarrier.init.shared.b64 [%a], 1; " ..
+    "cp.async.bulk.tensor.2d.shared::cluster.global." .. BYTES ..
+    " [%a+16], [%1, {%a, -1}], [%a];",
+    '"r"((int)__cvta_generic_to_shared(s)), "l"(x)')
+  one("a tensor map made in shared memory, of odd sizes",
+    "tensormap.replace.tile.rank.shared::cta.b1024.b32 [%a], 9; " ..
+    "tensormap.replace.tile.box_dim.shared::cta.b1024.b32 [%a], 7, -1; " ..
+    "cvta.shared.u64 %t, %a; " ..
+    "cp.async.bulk.tensor.1d.global.shared::cta.bulk_group [%t, {%a}], [%a];")
+  one("another block of a cluster that has one", "mapa.shared::cluster.u32 %q0, %a, 99; " ..
+    "st.shared::cluster.u32 [%q0], %a; mbarrier.init.shared.b64 [%a], 1; " ..
+    "st.async.shared::cluster." .. BYTES .. ".b32 [%q0+4000], %a, [%q0];")
+  one("a barrier of the cluster for some lanes", "setp.gt.u32 %p, %1, 5; " ..
+    "@%p barrier.cluster.arrive; @!%p barrier.cluster.wait;", '"r"(i), "r"((int)threadIdx.x)')
+end
+
 local function shuffled(list, seed)
   local rng = gi.rng(seed)
   for i = #list, 2, -1 do
@@ -154,6 +209,7 @@ end
 local folder, count, seed = arg[1], tonumber(arg[2]), tonumber(arg[3])
 local list, more = {}, {}
 others(function(one) list[#list + 1] = one end)
+asynchronous(function(one) list[#list + 1] = one end)
 accesses(function(one) more[#more + 1] = one end)
 shuffled(list, seed)
 table.move(shuffled(more, seed), 1, #more, #list + 1, list)

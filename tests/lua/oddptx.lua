@@ -131,8 +131,8 @@ end
 --- Which snippet a line of what ptxas said is about.
 local function blame(said, lines, list, refused)
   local n = 0
-  for line, why in said:gmatch "line (%d+)[^\n]-:%s*([^\n]*)" do
-    line = tonumber(line)
+  for line, kind, why in said:gmatch "line (%d+)([^\n]-):%s*([^\n]*)" do
+    line = not kind:find "warning" and tonumber(line) or -1
     for i, at in ipairs(lines) do
       local snippet = list[i]
       if line >= at[1] and line <= at[2] and not refused[snippet] then
@@ -393,6 +393,15 @@ barrier.cluster.arrive.release.aligned;
 ld.relaxed.cluster.shared::cluster.u32 %r4, [%r2];
 fence.proxy.async.shared::cta;
 fence.mbarrier_init.release.cluster;
+ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r4,%r5,%r6,%r7}, [s];
+ldmatrix.sync.aligned.m8n8.x1.trans.shared.b16 {%r4}, [%r2];
+stmatrix.sync.aligned.m8n8.x2.shared.b16 [s], {%r1,%r2};
+movmatrix.sync.aligned.m8n8.trans.b16 %r4, %r1;
+mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%r4,%r5}, {%r1}, {%r2}, {%r1,%r2};
+mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%d2,%d3}, {%d1}, {%d1}, {%d1,%d1};
+wmma.load.a.sync.aligned.row.m8n8k32.shared.u4 {%r4}, [s], 32;
+cp.async.bulk.prefetch.L2.global [%rd1], 16;
+applypriority.global.L2::evict_normal [%rd1], 128;
 prefetch.global.L2 [%rd1];
 cvta.shared.u64 %rd7, s;
 cvta.to.global.u64 %rd7, %rd1;
@@ -754,6 +763,26 @@ function M.declarations()
     local space = line:match "^(%S+) %S+ GIGABYTES;"
     local many = space and line:gsub("^%S+ %S+ GIGABYTES;", huge(space)) or line
     list[#list + 1] = { where = "entry", text = "\t" .. many:gsub("; ", ";\n\t") }
+  end
+  return list
+end
+
+local TF32 = "mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32 {%f2,%f3,%f4,%f5}, "
+local ZERO = "0f00000000"
+
+--- Numbers in the place of registers, floats in that of whole numbers, modifiers in other orders.
+---@return table[] snippets
+function M.numbers()
+  local list = {}
+  for _, text in ipairs { TF32 .. "{%r1,%r2}, {%r1}, {0,0,0,0};",
+    TF32 .. ("{%%r1,%%r2}, {%%r1}, {%s,%s,%s,%s};"):format(ZERO, ZERO, ZERO, ZERO),
+    TF32 .. "{0,0}, {%r1}, {%f1,%f1,%f1,%f1};", "movmatrix.sync.aligned.m8n8.trans.b16 %r4, 5;",
+    "stmatrix.sync.aligned.m8n8.x2.shared.b16 [s], {1,2};", "cp.async.wait_group 1.0;",
+    "cp.async.bulk.wait_group.read 1.0;", "cp.async.bulk.wait_group 1;",
+    "ldmatrix.b16.aligned.m8n8.x4.shared.sync {%r4,%r5,%r6,%r7}, [s];",
+    "movmatrix.aligned.m8n8.trans.sync.b16 %r4, %r1;",
+    "st.global.b32.v2 [%rd1+8], {%r1,%r2};" } do
+    list[#list + 1] = { where = "entry", text = "\t" .. text }
   end
   return list
 end

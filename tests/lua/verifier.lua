@@ -19,6 +19,7 @@ local REASONS = {
   { "global addresses have 64 bits", "ptxas widens an address of 32 bits" },
   { "an address is in a register of 32 or 64 bits", "ptxas widens an address of 16 bits" },
   { "computed address of a function's parameter", "parameters of functions have no address here" },
+  { "another state space .*: cvta%.param", "the same, and what lies behind one" },
   { "an access outside parameter", "ptxas does not look whether it is inside" },
   { "the address of .* has 64 bits", "ptxas cuts the address" },
   { "is declared for a call", "parameters of calls have no address here" },
@@ -100,6 +101,10 @@ end)
 
 tap.case("plain instructions with operands left out", function()
   tap.is((compare(odd.cut(), "cut instructions")), "", "as ptxas has it")
+end)
+
+tap.case("numbers in the place of others", function()
+  tap.is((compare(odd.numbers(), "numbers and orders")), "", "as ptxas has it")
 end)
 
 tap.case("files of other kinds", function()

@@ -156,7 +156,7 @@ static bool group(Decoder *d, bool waits) {
     uint64_t pending = 0;
     d->cost[d->index] = COST_ALU;
     if (d->in->n_args != waits) return decode_unknown(d);
-    if (waits && !immediate(d, &d->in->args[0], 'w', &pending)) return false;
+    if (waits && !whole_number(d, &d->in->args[0], &pending)) return false;
     emit_slow(d, waits ? bulk_wait : bulk_commit, 0, 0, 0, 0, pending);
     forget_bases(d);
     return true;

@@ -225,6 +225,12 @@ bool immediate(Decoder *d, const PtxOperand *op, char letter, uint64_t *out) {
     return true;
 }
 
+bool whole_number(Decoder *d, const PtxOperand *op, uint64_t *out) {
+    if (op->kind == PTX_OP_IMM && op->imm_kind != PTX_IMM_INT)
+        return decode_fail(d, "a whole number is expected");
+    return immediate(d, op, 'w', out);
+}
+
 static bool source_register(Decoder *d, const PtxOperand *op, char letter, int scratch,
                             uint32_t *out) {
     int bits;

@@ -148,6 +148,7 @@ uint32_t pool_row(Decoder *d, PoolKind kind, uint64_t value);
 bool source(Decoder *d, const PtxOperand *op, char letter, int scratch, uint32_t *out);
 bool dest(Decoder *d, const PtxOperand *op, char letter, uint32_t *out);
 bool immediate(Decoder *d, const PtxOperand *op, char letter, uint64_t *out);
+bool whole_number(Decoder *d, const PtxOperand *op, uint64_t *out); /* of 32 bits, no float */
 /* A register of any class: its row and width (1 predicate, 16, 32, 64). */
 bool any_register(Decoder *d, const PtxOperand *op, uint32_t *out, int *bits);
 /* Where a variable lives: an address for .global and .const, else an offset in its space. */

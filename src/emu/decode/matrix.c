@@ -90,7 +90,8 @@ static bool type_agrees(MatrixType type, PtxType reg) {
 bool matrix_register(Decoder *d, const PtxOperand *op, MatrixType type, bool is_dest,
                      uint32_t *row) {
     char letter = type == MATRIX_F64 ? 'd' : type == MATRIX_F32 ? 'f' : 'w';
-    bool is_number = op->kind == PTX_OP_IMM && type == MATRIX_F32 && !is_dest;
+    bool is_number = op->kind == PTX_OP_IMM && op->imm_kind != PTX_IMM_INT &&
+                     type == MATRIX_F32 && !is_dest;
     if (!is_number && !(op->kind == PTX_OP_SINK && is_dest)) {
         if (op->kind != PTX_OP_REG || op->negated)
             return decode_fail(d, "a vector of registers is expected");

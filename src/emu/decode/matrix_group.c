@@ -149,7 +149,7 @@ static bool decode_wgmma(Decoder *d) {
         return decode_unknown(d);
     if (strchr(d->mod->ptx->target, 'a') == NULL)
         return decode_fail(d, "wgmma is of .target sm_90a");
-    if (wait && !immediate(d, &d->in->args[0], 'w', &pending)) return false;
+    if (wait && !whole_number(d, &d->in->args[0], &pending)) return false;
     if (pending > 7) return decode_fail(d, "0 to 7 groups may stay pending");
     if (wait)
         emit(d, OP_BARRIER, (uint16_t)(BAR_GROUP | BAR_ALIGNED | pending << BAR_PENDING), 0, 0, 0,

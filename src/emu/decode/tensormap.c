@@ -139,7 +139,7 @@ static bool emit_map(Decoder *d, SlowFn run, MapForm f, uint32_t a, uint32_t b) 
 static bool field_value(Decoder *d, const MapField *field, const PtxOperand *op, uint32_t *row) {
     uint64_t x = 0;
     if (!field->is_attribute) return source(d, op, field->bits == 64 ? 'q' : 'w', 1, row);
-    if (!immediate(d, op, 'w', &x)) return false;
+    if (!whole_number(d, op, &x)) return false;
     if (x >= field->is_attribute || field->values[x] == NO_NUMBER)
         return decode_fail(d, "%s %d is not supported", field->name, (int)x);
     *row = pool_row(d, POOL_B32, field->values[x]);
@@ -160,7 +160,7 @@ static bool decode_replace(Decoder *d) {
     if (in->n_args != 2 + (field->count > 0) || !mod_is(d, LAST, field->bits == 64 ? "b64" : "b32"))
         return decode_unknown(d);
     if (!decode_has(d, 83, 90) || !decode_has_own(d)) return false;
-    if (field->count && !immediate(d, &in->args[1], 'w', &dim)) return false;
+    if (field->count && !whole_number(d, &in->args[1], &dim)) return false;
     if (field->count && dim >= field->count)
         return decode_fail(d, "%s has dimensions 0 to %d", field->name, field->count - 1);
     f.dim = (uint8_t)dim;
@@ -178,7 +178,7 @@ static bool decode_copy_map(Decoder *d) {
     uint64_t size;
     bool wide_to, wide;
     if (in->n_args != 3) return decode_unknown(d);
-    if (!decode_has(d, 83, 90) || !immediate(d, &in->args[2], 'w', &size)) return false;
+    if (!decode_has(d, 83, 90) || !whole_number(d, &in->args[2], &size)) return false;
     if (size != EMU_TENSOR_BYTES) return decode_fail(d, "a tensor map has 128 bytes");
     if (!decode_address(d, USE_MAP_CHANGE, &in->args[0], PTX_GLOBAL, 0, &to, &wide_to) ||
         !decode_address(d, USE_MAP_CHANGE, &in->args[1], PTX_SHARED, 1, &from, &wide))
