@@ -6,7 +6,7 @@
 # nothing but the C library at run time; NVRTC and the driver are opened at run time.
 
 CC       ?= cc
-CFLAGS   ?= -O2 -g
+CFLAGS   ?= $(if $(SANITIZE),-O1,-O2) -g
 PREFIX   ?= /usr/local
 DESTDIR  ?=
 BUILD    ?= build
@@ -38,7 +38,8 @@ ifeq ($(origin EDIT),undefined)
 EDIT := $(shell $(CC) -E -include stdio.h -include histedit.h -x c /dev/null >/dev/null 2>&1 && echo 1)
 endif
 
-# --- flags. The emulator's lane loops and the comparison live on the auto-vectoriser: -O3 there.
+# --- flags. The emulator's lane loops and the comparison live on the auto-vectoriser: -O3 there. With
+# sanitizers, whose checks keep loops as they are, -O1 does everywhere, and compiles sooner.
 warnings := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wwrite-strings \
             -Wdouble-promotion -Wvla $(if $(WERROR),-Werror)
 sanitize := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all \
@@ -49,8 +50,8 @@ headers  := $(shell pkg-config --cflags lua5.4 2>/dev/null || echo -I/usr/includ
 flags    := -std=c11 -D_GNU_SOURCE $(if $(EDIT),-DGILUA_EDIT) -Isrc $(headers) $(CPPFLAGS) \
             $(CFLAGS) $(warnings) -fPIC -fvisibility=hidden \
             -ffp-contract=off -fno-math-errno -pthread $(sanitize)
-room_emu   := -O3
-room_array := -O3
+room_emu   := $(if $(SANITIZE),,-O3)
+room_array := $(room_emu)
 
 # $(call archive,z): the static library's path where there is one, else -lz; with SHARED=1 always -lz,
 # as distributions want it.
