@@ -2,7 +2,7 @@
 **
 ** What it promises: the values a GPU gives (bit for bit where IEEE 754 or the PTX ISA says so), a
 ** fault instead of a wrong answer, and `ticks` from a deterministic cost model of a named GPU.
-** What it does not: tensor cores, asynchronous copies, clusters.
+** What it does not: tensor memory (tcgen05), memories of several GPUs (multimem).
 **
 ** Addresses. Device pointers are virtual: bits 40 … 62 name the allocation, bits 0 … 39 the byte
 ** inside it, so a pointer that strays can only hit the end of its own allocation or nothing. Host

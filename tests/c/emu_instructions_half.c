@@ -117,7 +117,18 @@ BOTH(bmul, op(bf16, '*', a, b, c))
 BOTH(bmin, smaller(bf16, a, b))
 BOTH(bmax, larger(bf16, a, b))
 
+/* Of factors whose bits are those of outside, or another NaN. */
+BOTH(outside, ((a | 0x7ff7) & 0x7fff) == 0x7ff7 ? 0 : 0x7fff)
+
+#define OUTSIDE(bits, nan, instruction)                                                            \
+    "{ .reg .b" bits " %o; or.b" bits " %o, $1, " nan "; " instruction " }"
+
 static const Form arithmetic[] = {
+    {"fma.rn.oob.f16 $0, $1, $2, $3;", "H:HHH", fma_, 0, 0},
+    {"fma.rn.oob.relu.bf16x2 $0, $1, $2, $3;", "Y:YYY", bfma_relux2, 0, 0},
+    {OUTSIDE("16", "0x7ff7", "fma.rn.oob.f16 $0, %o, $2, $3;"), "h:HHH", outside, 0, 0},
+    {OUTSIDE("16", "0x7ff7", "fma.rn.oob.bf16 $0, $2, %o, $3;"), "h:BBB", outside, 0, 0},
+    {OUTSIDE("32", "0x7ff77ff7", "fma.rn.oob.f16x2 $0, %o, $2, $3;"), "w:XXX", outsidex2, 0, 0},
     {"add.f16 $0, $1, $2;", "H:HH", add, 0, 0},
     {"add.rn.f16 $0, $1, $2;", "H:HH", add, 0, 0},
     {"sub.f16 $0, $1, $2;", "H:HH", sub, 0, 0},

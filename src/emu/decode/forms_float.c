@@ -222,6 +222,12 @@ static uint16_t half_flush(uint16_t h, uint64_t how) {
     return how & HALF_FTZ && subnormal ? h & 0x8000 : h;
 }
 
+/* The NaN that stands for an element outside a tensor, in f16 and bf16; the ISA leaves its bits open,
+** an H200 takes these. */
+static bool is_outside(uint16_t h) {
+    return (h & 0x7fff) == 0x7ff7;
+}
+
 /* op: '+' '-' '*' 'f' (fma) 'm' min 'M' max 'n' neg 'a' abs 'e' ex2 't' tanh */
 static uint16_t half_op(char op, uint16_t a, uint16_t b, uint16_t c, uint64_t how) {
     bool nan = how & HALF_NAN;
@@ -231,6 +237,7 @@ static uint16_t half_op(char op, uint16_t a, uint16_t b, uint16_t c, uint64_t ho
     case '-':
     case '*':
     case 'f':
+        if (how & HALF_OOB && (is_outside(a) || is_outside(b))) return 0;
         if (how & HALF_BRAIN) return num_bf16_op(op, a, b, c, how & HALF_RELU);
         return num_f16_op(op, a, b, c, how & HALF_SAT, how & HALF_RELU, how & HALF_FTZ);
     case 'n':
@@ -288,11 +295,6 @@ static const HalfOp *find_half(const char *opcode) {
     return NULL;
 }
 
-/* Which NaN stands for an element outside a tensor is not documented. */
-static bool decode_outside(Decoder *d) {
-    return decode_fail(d, ".oob is not supported: the bits of its NaN are not documented");
-}
-
 static bool decode_half(Decoder *d) {
     const PtxInstr *in = d->in;
     const char *type = mod_at(d, LAST);
@@ -302,7 +304,8 @@ static bool decode_half(Decoder *d) {
     uint64_t how = (brain ? HALF_BRAIN : 0) | (two ? HALF_TWO : 0) |
                    (has_mod(d, "sat") ? HALF_SAT : 0) | (has_mod(d, "relu") ? HALF_RELU : 0) |
                    (has_mod(d, "ftz") ? HALF_FTZ : 0) | (has_mod(d, "NaN") ? HALF_NAN : 0) |
-                   (has_mod(d, "xorsign") ? HALF_XORSIGN : 0) | (uint64_t)op << 8;
+                   (has_mod(d, "xorsign") ? HALF_XORSIGN : 0) |
+                   (has_mod(d, "oob") ? HALF_OOB : 0) | (uint64_t)op << 8;
     if (is_worst(d) && (op == 'e' || op == 't')) how |= HALF_WORST | (is_away(d) ? HALF_AWAY : 0);
     int n = op == 'f' ? 3 : strchr("+-*mM", op) ? 2 : 1;
     uint32_t to, at[3] = {0};
@@ -312,7 +315,7 @@ static bool decode_half(Decoder *d) {
     for (int k = 0; k < n; k++)
         if (!source(d, &in->args[1 + k], t, k, &at[k])) return false;
     if (!dest(d, &in->args[0], t, &to)) return false;
-    EmuRow row = how & HALF_XORSIGN ? ROW_NONE : brain ? half->brain_row : half->row;
+    EmuRow row = how & (HALF_XORSIGN | HALF_OOB) ? ROW_NONE : brain ? half->brain_row : half->row;
     emit_row(d, row, slow_half, to, at[0], at[1], at[2], how);
     return true;
 }
@@ -353,7 +356,7 @@ const Form forms_float[] = {
     FAST("fma", "rn f64", "dddd", FMA_D, FP64),
     SLOW("fma", "R f64", "dddd", slow_fma_d, FP64),
     HALF_FORM("fma", "rn ?ftz ?sat ?relu", FP16),
-    CUSTOM_OF("fma", "rn oob ?sat ?relu " HALF, decode_outside, FP16),
+    HALF_FORM("fma", "rn oob ?sat ?relu", FP16),
     FAST("mad", "rn f32", "ffff", FMA_F, FP32),
     FAST("mad", "rn ftz f32", "ffff", FMA_FZ, FP32),
     SLOW("mad", "rn ftz ?sat f32", "ffff", slow_fma_z, FP32),

@@ -37,7 +37,7 @@ typedef enum EmuRow {
 /* In Ins.imm of ADD_H … MAX_B; the letter of SIGN's operation, 'n' or 'a', from bit 8 on. */
 enum { HALF_BRAIN = 1, HALF_SAT = 2, HALF_RELU = 4, HALF_FTZ = 8, HALF_TWO = 16, HALF_NAN = 32 };
 enum { HALF_WORST = 64, HALF_AWAY = 128 }; /* of ex2 and tanh */
-enum { HALF_XORSIGN = 1 << 16 };           /* of min and max, which then have no row */
+enum { HALF_XORSIGN = 1 << 16, HALF_OOB = 1 << 17 }; /* of min and max; of fma: no row then */
 
 /* What a conversion does: Ins.imm of slow_convert, CVT_INT, CVT_H_INT. */
 typedef struct Convert {

@@ -97,7 +97,7 @@ local PLAIN = {
   ["H:H"] = "{neg,abs}{~,.ftz}.f16",
   ["H:HH"] = "{add,sub,mul}{~,.rn}{~,.ftz}{~,.sat}.f16 {min,max}{~,.ftz}{~,.NaN}.f16"
     .. " {min,max}{~,.ftz}{~,.NaN}.xorsign.abs.f16",
-  ["H:HHH"] = "fma.rn{~,.ftz}{~,.sat,.relu}.f16",
+  ["H:HHH"] = "fma.rn{~,.ftz}{~,.sat,.relu}.f16 fma.rn.oob{~,.relu}.f16",
   ["X:X"] = "{neg,abs}{~,.ftz}.f16x2",
   ["X:XX"] = "{add,sub,mul}{~,.rn}{~,.ftz}{~,.sat}.f16x2 {min,max}{~,.ftz}{~,.NaN}.f16x2"
     .. " {min,max}{~,.ftz}{~,.NaN}.xorsign.abs.f16x2",
@@ -109,7 +109,7 @@ local PLAIN = {
   ["Y:Y"] = "{neg,abs}.bf16x2",
   ["Y:YY"] = "{add,sub,mul}{~,.rn}.bf16x2 {min,max}{~,.NaN}.bf16x2"
     .. " {min,max}{~,.NaN}.xorsign.abs.bf16x2",
-  ["Y:YYY"] = "fma.rn{~,.relu}.bf16x2",
+  ["Y:YYY"] = "fma.rn{~,.relu}.bf16x2 fma.rn.oob{~,.relu}.bf16x2",
   ["p:HH"] = "setp.{eq,ne,lt,le,gt,ge,equ,neu,ltu,leu,gtu,geu,num,nan}.f16",
   ["p:BB"] = "setp.{eq,lt,geu,neu,nan}.bf16",
 
