@@ -28,7 +28,7 @@ static CudaError unsupported(const char *what) {
 static CudaError check_kind(const Shape *s) {
     if (s->type < 0 || s->type > 15) return wrong("the data type is unknown");
     if (emu_tensor_element(s->type) == 0)
-        return unsupported("elements that are flushed, rounded or of less than a byte");
+        return unsupported("elements of less than a byte");
     if (s->interleave) return unsupported("an interleaved layout");
     if (s->swizzle < 0 || s->swizzle >= SWIZZLES) return unsupported("a swizzle of other atoms");
     if (s->fill) return unsupported("a fill of NaNs");

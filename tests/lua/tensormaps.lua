@@ -61,10 +61,11 @@ local function fields(more)
   return table.concat(lines, "\n")
 end
 
-local function run(more, races)
+--- shift: of the tensor's numbers, which are 1, 2 …
+local function run(more, races, shift)
   local device <close> = gi.device "emu"
   local input, out = gi.array("i32", 60), gi.array("i32", 32):fill(-1)
-  for i = 1, 60 do input[i] = i end
+  for i = 1, 60 do input[i] = i << (shift or 0) end
   local made = device:buffer(gi.array("u8", 256):fill(0))
   local result = device:buffer(out)
   local module, why = device:load(FRAME:format(fields(more)))
@@ -92,6 +93,20 @@ tap.case("a box is loaded by a map that the kernel made", function()
     end
     tap.is(wrong, 0, "numbers of the box")
     tap.is(m.warnings, nil)
+  end
+end)
+
+tap.case("numbers that a map's type changes end the launch, others stay", function()
+  for _, case in ipairs {
+    { 8, 23 }, { 11, 23 }, { 11, 13 }, { 12, 23 },
+    { 8, 13, "a tensor map of f32 that is flushed copies 0x0003a000" },
+    { 11, 12, "a tensor map of tf32 copies 0x0001d000, which is none" },
+    { 12, 13, "a tensor map of tf32 copies 0x0003a000" },
+  } do
+    local m, out = run({ { "elemtype", "b32", case[1] } }, nil, case[2])
+    tap.is(m.status, case[3] and "launch_error" or "ok", m.message)
+    if case[3] then tap.has(m.message, case[3], "which one")
+    else tap.is(out[1], 29 << case[2], "as it is") end
   end
 end)
 
@@ -133,7 +148,7 @@ end)
 
 tap.case("what no map can hold is refused", function()
   for _, case in ipairs {
-    { { "elemtype", "b32", 8 }, "elemtype 8 is not supported" },
+    { { "elemtype", "b32", 13 }, "elemtype 13 is not supported" },
     { { "fill_mode", "b32", 1 }, "fill_mode 1 is not supported" },
     { { "interleave_layout", "b32", 1 }, "interleave_layout 1 is not supported" },
     { { "box_dim", "b32", 5, 1 }, "box_dim has dimensions 0 to 4" },

@@ -13,14 +13,14 @@
 
 #include <string.h>
 
-enum { PIECE = 16, NO_NUMBER = 255, MOST_DIMS = 5 };
+enum { PIECE = 16, MOST_DIMS = 5 };
 
 /* A field, the bits of its value, whether a dimension is named before it, and how many there are of
 ** it; of an attribute, which is a number in the text, the value that 0, 1, … stand for. */
 typedef struct MapField {
     const char *name;
     uint8_t bits, count;
-    uint8_t is_attribute, values[12];
+    uint8_t is_attribute, values[13];
 } MapField;
 
 enum {
@@ -43,8 +43,8 @@ static const MapField fields[] = {
     [MAP_SIZE] = {"global_dim", 32, 5, false, {0}},
     [MAP_STRIDE] = {"global_stride", 64, 4, false, {0}},
     [MAP_STEP] = {"element_stride", 32, 5, false, {0}},
-    /* .u8 … .f32, .f32 that is flushed, .f64, .bf16: as CUtensorMapDataType */
-    [MAP_TYPE] = {"elemtype", 32, 0, 11, {0, 1, 2, 3, 4, 5, 6, 7, NO_NUMBER, 8, 9}},
+    /* .u8 … .f32, .f32 that is flushed, .f64, .bf16, .tf32, the same flushed: as CUtensorMapDataType */
+    [MAP_TYPE] = {"elemtype", 32, 0, 13, {0, 1, 2, 3, 4, 5, 6, 7, 10, 8, 9, 11, 12}},
     [MAP_INTERLEAVE] = {"interleave_layout", 32, 0, 1, {0}},
     [MAP_SWIZZLE] = {"swizzle_mode", 32, 0, 4, {0, 1, 2, 3}},
     [MAP_FILL] = {"fill_mode", 32, 0, 1, {0}},
@@ -140,7 +140,7 @@ static bool field_value(Decoder *d, const MapField *field, const PtxOperand *op,
     uint64_t x = 0;
     if (!field->is_attribute) return source(d, op, field->bits == 64 ? 'q' : 'w', 1, row);
     if (!whole_number(d, op, &x)) return false;
-    if (x >= field->is_attribute || field->values[x] == NO_NUMBER)
+    if (x >= field->is_attribute)
         return decode_fail(d, "%s %d is not supported", field->name, (int)x);
     *row = pool_row(d, POOL_B32, field->values[x]);
     return true;

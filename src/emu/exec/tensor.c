@@ -10,8 +10,11 @@
 ** its corner `lower` to `upper` before the last, dimension after dimension, and loads each at an
 ** offset (CUDA's driver API and PTX ISA, "Tensors").
 **
+** Types of f32 that is flushed, and of tf32, change some numbers as they are copied, in ways that
+** CUDA leaves open. Numbers that are theirs already stay; any other ends the launch.
+**
 ** Not supported, and refused when the map is made: interleaved layouts, a fill of NaNs, types of
-** less than a byte or with a rounding of their own.
+** less than a byte.
 */
 #include "emu/exec/bulk.h"
 
@@ -22,8 +25,11 @@ _Static_assert(sizeof(EmuTensorMap) <= EMU_TENSOR_BYTES, "a tensor map has 128 b
 static const struct {
     uint8_t bytes;
     PtxType type;
-} elements[] = {{1, PTX_U8},  {2, PTX_U16}, {4, PTX_U32}, {4, PTX_S32}, {8, PTX_U64},
-                {8, PTX_S64}, {2, PTX_F16}, {4, PTX_F32}, {8, PTX_F64}, {2, PTX_BF16}};
+    bool is_flushed, is_tf32; /* subnormal numbers; the low 13 bits */
+} elements[] = {{1, PTX_U8, 0, 0},  {2, PTX_U16, 0, 0}, {4, PTX_U32, 0, 0}, {4, PTX_S32, 0, 0},
+                {8, PTX_U64, 0, 0}, {8, PTX_S64, 0, 0}, {2, PTX_F16, 0, 0}, {4, PTX_F32, 0, 0},
+                {8, PTX_F64, 0, 0}, {2, PTX_BF16, 0, 0}, {4, PTX_F32, 1, 0}, {4, PTX_F32, 0, 1},
+                {4, PTX_F32, 1, 1}};
 
 unsigned emu_tensor_element(int type) {
     bool known = type >= 0 && (size_t)type < sizeof elements / sizeof *elements;
@@ -32,7 +38,7 @@ unsigned emu_tensor_element(int type) {
 
 bool tensor_reduces(const EmuTensorMap *map, AtomOp op) {
     static const char ops[][8] = {/* of elements[]: add a, min and max m, inc and dec i, bits b */
-                                  "", "", "amib", "amb", "amb", "mb", "am", "a", "a", "am"};
+                                  "", "", "amib", "amb", "amb", "mb", "am", "a", "a", "am", "", "", ""};
     static const char kinds[] = "ammiicxbbb"; /* by AtomOp; c, x: of no tensor */
     return strchr(ops[map->type], kinds[op]) != NULL;
 }
@@ -195,12 +201,28 @@ static void charge(Machine *m, const Bulk *c, uint64_t global, uint32_t bytes) {
     if (in) cost_range(m, c->w, alloc_place(in, global), bytes, COST_KIND_STORE);
 }
 
+/* Are numbers those of the map's type? Else the launch ends. */
+static bool stay(Machine *m, const Bulk *c, const uint8_t *numbers, uint32_t bytes) {
+    const bool flushed = elements[c->map->type].is_flushed, tf32 = elements[c->map->type].is_tf32;
+    for (uint32_t k = 0; (flushed || tf32) && k < bytes; k += 4) {
+        uint32_t x;
+        memcpy(&x, numbers + k, 4);
+        bool is_small = flushed && (x & 0x7f800000) == 0 && (x & 0x7fffff) != 0;
+        if (!is_small && !(tf32 && x & 0x1fff)) continue;
+        return fault_raise(m, c->w, c->in, c->lane, EMU_LAUNCH_ERROR,
+                           "a tensor map of %s copies 0x%08x, which is none: what it becomes is not "
+                           "documented",
+                           tf32 ? "tf32" : "f32 that is flushed", x);
+    }
+    return true;
+}
+
 static bool read_row(Machine *m, Bulk *c, uint64_t global, uint8_t *in_box, uint32_t bytes) {
     charge(m, c, global, bytes);
     for (unsigned n; bytes > 0; bytes -= n, global += n, in_box += n) {
         n = piece(c, global, bytes);
         Access a = {m, c->w, c->in, c->lane, PTX_GLOBAL, global, n, false, 0};
-        if (!mem_read(a, in_box)) return false;
+        if (!mem_read(a, in_box) || !stay(m, c, in_box, n)) return false;
     }
     return true;
 }
@@ -209,6 +231,7 @@ static bool write_row(Machine *m, Bulk *c, uint64_t global, uint8_t *in_box, uin
     charge(m, c, global, bytes);
     for (unsigned n; bytes > 0; bytes -= n, global += n, in_box += n) {
         n = piece(c, global, bytes);
+        if (!stay(m, c, in_box, n)) return false;
         if (!bulk_put(m, c, global, in_box, n, elements[c->map->type].type)) return false;
     }
     return true;
