@@ -222,8 +222,8 @@ static uint16_t half_flush(uint16_t h, uint64_t how) {
     return how & HALF_FTZ && subnormal ? h & 0x8000 : h;
 }
 
-/* The NaN that stands for an element outside a tensor, in f16 and bf16; the ISA leaves its bits open,
-** an H200 takes these. */
+/* The NaN that stands for an element outside a tensor, in f16 and bf16. The ISA leaves its bits
+** open; an H200 takes these, of both signs. */
 static bool is_outside(uint16_t h) {
     return (h & 0x7fff) == 0x7ff7;
 }

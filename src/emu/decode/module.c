@@ -17,7 +17,7 @@ static uint32_t module_shared(EmuModule *mod) {
     return decode_align(next, 16);
 }
 
-/* --- how much of the module's shared memory a kernel has: up to the last variable that it names --- */
+/* --- the module's shared memory that a kernel has: up to the last variable that it names --- */
 
 typedef struct Reach {
     const EmuModule *mod;

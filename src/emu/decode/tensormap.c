@@ -43,7 +43,7 @@ static const MapField fields[] = {
     [MAP_SIZE] = {"global_dim", 32, 5, false, {0}},
     [MAP_STRIDE] = {"global_stride", 64, 4, false, {0}},
     [MAP_STEP] = {"element_stride", 32, 5, false, {0}},
-    /* .u8 … .f32, .f32 that is flushed, .f64, .bf16, .tf32, the same flushed: as CUtensorMapDataType */
+    /* .u8 … .f32, .f32 that is flushed, .f64, .bf16, .tf32, flushed: CUtensorMapDataType */
     [MAP_TYPE] = {"elemtype", 32, 0, 13, {0, 1, 2, 3, 4, 5, 6, 7, 10, 8, 9, 11, 12}},
     [MAP_INTERLEAVE] = {"interleave_layout", 32, 0, 1, {0}},
     [MAP_SWIZZLE] = {"swizzle_mode", 32, 0, 4, {0, 1, 2, 3}},

@@ -137,7 +137,7 @@ void matrix_form_free(MatrixForm *f);
 
 /* --- exec/matrix.c: runs one with all lanes of the warp; false after a fault --- */
 bool matrix_run(Machine *m, Warp *w, const Ins *in, const MatrixForm *f);
-/* exec/matrix_sparse.c: the column of each number of a sparse A, column[place]; false after a fault */
+/* exec/matrix_sparse.c: the column of each number of a sparse A, by places; false after a fault */
 bool matrix_columns(Machine *m, Warp *w, const Ins *in, const MatrixForm *f, uint8_t *column);
 /* Quads hold the metadata in 1, 2 or 4 of their lanes: four bits for each chunk of a row. */
 int matrix_metadata_lanes(const MatrixForm *f);

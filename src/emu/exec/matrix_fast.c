@@ -349,7 +349,8 @@ static inline Floats number_of(MatrixType t, Words w, unsigned shift) {
     }
 }
 
-INLINE void numbers_at(MatrixType t, const uint32_t *word, unsigned shift, uint32_t sign, float *x) {
+INLINE void numbers_at(MatrixType t, const uint32_t *word, unsigned shift, uint32_t sign,
+                       float *x) {
     for (int i = 0; i < STRIP; i += WIDE) {
         Words v = (Words)number_of(t, words_at(word + i), shift) ^ sign;
         memcpy(x + i, &v, sizeof v);
@@ -357,11 +358,12 @@ INLINE void numbers_at(MatrixType t, const uint32_t *word, unsigned shift, uint3
 }
 
 /* As matrix_exponent_word, of each number of some words without its sign: the exponent has `bias`
-** more here than in its format; from `odd` on a number is an infinity or a NaN, which has `code`. */
+** more here than in its format; from `odd` on it is an infinity or a NaN, which has `code`. */
 #define EXPONENTS(name, V, number)                                                                 \
     INLINE V name(V size, int fraction, number bias, number odd, number code) {                    \
         const V field = size >> fraction, none = (V)(size == 0), special = (V)(size >= odd);       \
-        const V e = field + ((V)(field == 0) & 1) + bias, most = (e & ~special) | (special & code); \
+        const V e = field + ((V)(field == 0) & 1) + bias;                                          \
+        const V most = (e & ~special) | (special & code);                                          \
         return (most & ~none) | (none & 1);                                                        \
     }
 EXPONENTS(exponents_8, Bytes, uint8_t)

@@ -1,4 +1,4 @@
-/* matrix_sparse.c - mma.sp: at which columns the numbers of A are, of which half of each row is there.
+/* matrix_sparse.c - mma.sp: at which columns the numbers of A are, which has half of each row.
 **
 ** A row is cut into chunks. Of four columns two are there; of two of tf32 one; of four pairs of s4
 ** or u4 two pairs. Four bits of metadata say which, as two places of two bits, the first lowest;
@@ -47,7 +47,8 @@ bool matrix_columns(Machine *m, Warp *w, const Ins *in, const MatrixForm *f, uin
                                    f->name, word[lane], lane, place[0], place[1], chunk, row);
             for (int s = 0; s < there; s++) {
                 int to = there == 1 ? (int)place[0] / 2 : (int)place[s / pair] * pair + s % pair;
-                column[(chunk * there + s) * MATRIX_STRIP + row] = (uint8_t)(chunk * 2 * there + to);
+                int at = (chunk * there + s) * MATRIX_STRIP + row;
+                column[at] = (uint8_t)(chunk * 2 * there + to);
             }
         }
     return true;
