@@ -166,7 +166,7 @@ static void test_reset(void) {
     emu_free(e);
 }
 
-/* Of the module's shared variables a kernel has those that it or what it calls names, as ptxas says. */
+/* Of the module's shared variables a kernel has those that it names, or what it calls: as ptxas. */
 static void test_shared_of_module(void) {
     static const char text[] =
         PTX_HEAD ".shared .align 4 .b8 small[64];\n.shared .align 128 .b8 big[32768];\n"

@@ -337,8 +337,8 @@ static int columns_of_place(const Shape *s) {
     return bits_of(s->a) == 4 ? 2 : 1;
 }
 
-/* Writes the metadata of a chunk where the figures of the ISA have them; those of tf32 have pairs of
-** 16 bits for columns. `words`: lanes of a quad that hold some. */
+/* Writes the metadata of a chunk where the figures of the ISA have them; those of tf32 have pairs
+** of 16 bits for columns. `words`: lanes of a quad that hold some. */
 static void put_metadata(const Shape *s, int word, int row, int chunk, int chunks, int first,
                          int second) {
     int words = chunks / 4, lane = row % 8 * 4 + s->selector * words, bit;
@@ -373,7 +373,8 @@ static void scatter_sparse(const Shape *s, bool ordered) {
                          place[1]);
             for (int p = 0; p < (bits_of(s->a) == 32 ? 1 : 2); p++)
                 for (int c = 0; c < columns_of_place(s); c++, n++) {
-                    int at = bits_of(s->a) == 32 ? place[0] / 2 : place[p] * columns_of_place(s) + c;
+                    int own = place[p] * columns_of_place(s) + c;
+                    int at = bits_of(s->a) == 32 ? place[0] / 2 : own;
                     is_there[i][chunk * span + at] = true;
                     there[i][n] = A[i][chunk * span + at];
                 }
@@ -417,7 +418,8 @@ static void sparse(void) {
                                  {"m16n8k64", "u8", "s8", "s32", "s32", 16, 8, 64, true, 0},
                                  {"m16n8k64", "s4", "s4", "s32", "s32", 16, 8, 64, true, 0},
                                  {"m16n8k128", "u4", "s4", "s32", "s32", 16, 8, 128, true, 0}};
-    for (int r = 0; r < KIT_COUNT(rows); r++) try_sparse(&rows[r], true), try_sparse(&rows[r], false);
+    for (int r = 0; r < KIT_COUNT(rows); r++)
+        try_sparse(&rows[r], true), try_sparse(&rows[r], false);
 }
 
 /* An infinity of B counts where a number of A meets it, and nowhere else. */

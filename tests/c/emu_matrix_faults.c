@@ -76,6 +76,8 @@ static void addresses(void) {
 #define SPARSE(TYPE, MOD, SELECTOR)                                                                \
     "mma.sp" MOD ".sync.aligned.m16n8k" TYPE " {%f1, %f2, %f3, %f4}, {%r4, %r5}, {%r6, %r4}, "     \
     "{0f00000000, 0f00000000, 0f00000000, 0f00000000}, %r7, " SELECTOR ";\n"
+#define TF32   "8.row.col.f32.tf32.tf32.f32"
+#define BYTES  "32.row.col.s32.s8.s8.s32 {%r8, %r9, %r10, %r11}, {%r4, %r5}, {%r6, %r4}, "
 #define HALVES "16.row.col.f32.f16.f16.f32"
 #define IN_ORDER "::ordered_metadata"
 
@@ -89,16 +91,16 @@ static void metadata(void) {
     fault(text, 32, EMU_OK, NULL, "metadata of lanes that are not selected");
     snprintf(text, sizeof text, "%s%s%s", odd, SPARSE(HALVES, IN_ORDER, "1"), SHOW);
     fault(text, 32, EMU_LAUNCH_ERROR,
-          "mma.sp.sync has metadata 0xe464e4e4 in lane 9, which say places 2 and 1 of chunk 1 of row "
-          "10",
+          "mma.sp.sync has metadata 0xe464e4e4 in lane 9, which say places 2 and 1 of chunk 1 of "
+          "row 10",
           "places out of their order");
     snprintf(text, sizeof text, "%s%s%s", odd, SPARSE(HALVES, "", "1"), SHOW);
     fault(text, 32, EMU_OK, NULL, "any order, where none is promised");
     snprintf(text, sizeof text, "%smov.u32 %%r7, 0x5;\n%s%s", ZERO, SPARSE(HALVES, "", "3"), SHOW);
     fault(text, 32, EMU_LAUNCH_ERROR, "places 1 and 1 of chunk 0 of row 0", "a place twice");
-    snprintf(text, sizeof text, "%s%s%s", all, SPARSE("8.row.col.f32.tf32.tf32.f32", "", "0"), SHOW);
+    snprintf(text, sizeof text, "%s%s%s", all, SPARSE(TF32, "", "0"), SHOW);
     fault(text, 32, EMU_OK, NULL, "tf32: places 0 and 1, or 2 and 3");
-    snprintf(text, sizeof text, "%s%s%s", odd, SPARSE("8.row.col.f32.tf32.tf32.f32", "", "1"), SHOW);
+    snprintf(text, sizeof text, "%s%s%s", odd, SPARSE(TF32, "", "1"), SHOW);
     fault(text, 32, EMU_LAUNCH_ERROR, "places 2 and 1 of chunk 1 of row 10", "and no others");
 }
 
@@ -132,11 +134,9 @@ static void refusals(void) {
     refused("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r4}, [s];",
             "a vector of 2 registers is expected");
     refused(SPARSE(HALVES, "", "4"), "the sparsity selector is a number below 4");
-    refused("mma.sp.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%r8, %r9, %r10, %r11}, {%r4, %r5}, "
-            "{%r6, %r4}, {%r8, %r9, %r10, %r11}, %r7, 2;",
+    refused("mma.sp.sync.aligned.m16n8k" BYTES "{%r8, %r9, %r10, %r11}, %r7, 2;",
             "the sparsity selector is a number below 2");
-    refused("mma.sp.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%r8, %r9, %r10, %r11}, {%r4, %r5}, "
-            "{%r6, %r4}, {%r8, %r9, %r10, %r11}, %f1, 1;",
+    refused("mma.sp.sync.aligned.m16n8k" BYTES "{%r8, %r9, %r10, %r11}, %f1, 1;",
             "metadata are in a register of 32 bits");
     refused("ldmatrix.sync.aligned.m8n8.x1.b16 {%r4}, [s];", "generic access needs a generic");
 }

@@ -46,9 +46,9 @@ static inline int16_t matrix_exponent(uint32_t bits, int least) {
 }
 
 /* The exponent that a task has of a number: with a bias, so that none is negative, and the sum of
-** two never carries into the next of a word. ODD: an infinity or a NaN. NONE: a number of A that is not
-** there (mma.sp), where a word has one. That of formats with few exponents is 1 for zero, which is
-** less than those of other products, whatever it is added to. */
+** two never carries into the next of a word. ODD: an infinity or a NaN. NONE: a number of A that is
+** not there (mma.sp), where a word has one. Of formats with few exponents zero has 1, which is less
+** than what any other product has, whatever it is added to. */
 enum { MATRIX_BIAS = 47, MATRIX_ODD_NARROW = 127, MATRIX_ODD = 1024, MATRIX_NONE = -0x10000 };
 
 static inline uint32_t matrix_exponent_word(uint32_t bits, int least) {
@@ -94,7 +94,7 @@ static inline uint32_t matrix_word(float x) {
 
 /* --- matrix.c: numbers of fragments --- */
 
-/* The least exponent of a type; numbers from bits, their exponents, one a word; bits of a result. */
+/* A type's least exponent; numbers from bits, their exponents, one a word; bits of a result. */
 static inline int matrix_least(MatrixType t) {
     return t == MATRIX_F16 || t == MATRIX_E5M2 ? -14 : t == MATRIX_E4M3 ? -6 : -126;
 }

@@ -38,9 +38,9 @@ unsigned emu_tensor_element(int type) {
 
 bool tensor_reduces(const EmuTensorMap *map, AtomOp op) {
     static const char ops[][8] = {/* of elements[]: add a, min and max m, inc and dec i, bits b */
-                                  "", "", "amib", "amb", "amb", "mb", "am", "a", "a", "am", "", "", ""};
+                                  "", "", "amib", "amb", "amb", "mb", "am", "a", "a", "am"};
     static const char kinds[] = "ammiicxbbb"; /* by AtomOp; c, x: of no tensor */
-    return strchr(ops[map->type], kinds[op]) != NULL;
+    return map->type < sizeof ops / sizeof *ops && strchr(ops[map->type], kinds[op]) != NULL;
 }
 
 /* Why no copy can use a map, or NULL. cuTensorMapEncode makes none of these, kernels do. */
@@ -210,8 +210,8 @@ static bool stay(Machine *m, const Bulk *c, const uint8_t *numbers, uint32_t byt
         bool is_small = flushed && (x & 0x7f800000) == 0 && (x & 0x7fffff) != 0;
         if (!is_small && !(tf32 && x & 0x1fff)) continue;
         return fault_raise(m, c->w, c->in, c->lane, EMU_LAUNCH_ERROR,
-                           "a tensor map of %s copies 0x%08x, which is none: what it becomes is not "
-                           "documented",
+                           "a tensor map of %s copies 0x%08x, which is none: what it becomes is "
+                           "not documented",
                            tf32 ? "tf32" : "f32 that is flushed", x);
     }
     return true;
