@@ -2,7 +2,7 @@
 # that a script or a command itself lists with --help. It needs fish 3.4.
 
 # written by make docs: names
-set -g __gilua_commands doctor improve new check tune evolve apply resume log watch show export rescore diff replay merge verify judge profile serve agent cluster run record nvcc help version
+set -g __gilua_commands doctor improve new check tune evolve apply resume log watch show export rescore diff replay merge verify judge profile calibrate serve agent cluster run record nvcc help version
 complete -c gilua -n __gilua_first -a doctor -d 'what this machine has, and what to do about what it lacks'
 complete -c gilua -n __gilua_first -a improve -d 'a faster kernel and a verdict: all steps in one'
 complete -c gilua -n __gilua_first -a new -d 'a problem folder for a kernel of that file'
@@ -22,6 +22,7 @@ complete -c gilua -n __gilua_first -a merge -d 'the archives of runs in one'
 complete -c gilua -n __gilua_first -a verify -d 'is it right, and faster, on data nobody saw?'
 complete -c gilua -n __gilua_first -a judge -d 'is the kernel of another file right, and faster?'
 complete -c gilua -n __gilua_first -a profile -d 'where its kernel\'s time goes'
+complete -c gilua -n __gilua_first -a calibrate -d 'a model of the GPU of this machine, for --gpu FILE'
 complete -c gilua -n __gilua_first -a serve -d 'gilua as a tool of agents, by the Model Context Protocol'
 complete -c gilua -n __gilua_first -a agent -d 'works for gilua on other machines'
 complete -c gilua -n __gilua_first -a cluster -d 'who does, and for which runs'
@@ -113,7 +114,7 @@ complete -c gilua -n 'string match -q -- "-*" (commandline -ct)' -a '(__gilua_ow
 # written by make docs: words
 complete -c gilua -n '__gilua_after check tune evolve profile' -a '(__gilua_folders problem.lua)'
 complete -c gilua -n '__gilua_after apply resume log watch show export rescore diff replay merge verify' -a '(__gilua_folders result.json experiment.json)'
-complete -c gilua -n '__gilua_after improve new' -a '(__fish_complete_suffix .cu; __fish_complete_suffix .rec)'
+complete -c gilua -n '__gilua_after improve new calibrate' -a '(__fish_complete_suffix .cu; __fish_complete_suffix .rec)'
 complete -c gilua -n '__gilua_after judge serve agent cluster run record nvcc' -F
 complete -c gilua -n '__gilua_after help' -a "$__gilua_commands"
 # end of words
