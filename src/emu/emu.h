@@ -446,7 +446,8 @@ typedef struct EmuLaunch {
                                   one place: on a GPU any order is possible */
     uint32_t shuffle;         /* not 0: they do so in yet another order, of that number */
     EmuExact *exact;          /* NULL, or what the launch adds to: with no undefined values */
-    struct EmuProfile *profile; /* NULL, or what each line's costs are added to: one thread runs it */
+    struct EmuProfile *profile; /* NULL, or what the costs of each line are added to: one thread
+                                   runs it */
     int threads;              /* cores that may run blocks side by side; 0, 1: one. Every answer,
                                   fault and tick is the same */
     const volatile int *interrupt;                           /* polled now and then; may be NULL */

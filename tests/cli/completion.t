@@ -39,7 +39,7 @@ offers() { # offers TEXT WANTED WORD…: bash's answers for the last word, one a
 offers "ways to search" "gevo\nlangdon\nsteady" gilua evolve kernels/heat --scheme ""
 offers "one that begins so" "--scheme=langdon" gilua evolve kernels/heat --scheme=l
 offers "commands, scripts and folders come first" \
-  "agent\napply\ncheck\ncluster\ndiff\ndoctor\nempty\nevolve\nevolve_it.lua\nexport\nhelp\nimprove\njudge\nkernels\nlog\nmerge\nmy problems\nnew\nnvcc\nout\nplain.lua\nprofile\nrecord\nreplay\nrescore\nresume\nrun\nserve\nshow\nsrc\ntune\nverify\nversion\nwatch" \
+  "agent\napply\ncalibrate\ncheck\ncluster\ndiff\ndoctor\nempty\nevolve\nevolve_it.lua\nexport\nhelp\nimprove\njudge\nkernels\nlog\nmerge\nmy problems\nnew\nnvcc\nout\nplain.lua\nprofile\nrecord\nreplay\nrescore\nresume\nrun\nserve\nshow\nsrc\ntune\nverify\nversion\nwatch" \
   gilua ""
 offers "a command" "doctor" gilua "do"
 offers "after options and their values, too" "check" gilua --quiet --seed 3 -e "x = 1" ch
