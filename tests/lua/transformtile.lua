@@ -105,7 +105,9 @@ tap.case("triangles", function()
     ["from beyond the diagonal on"] = triangle("int i = row + 4; i < n",
       "sum += a[row * n + i] * b[col * n + i];"),
     ["packed rows up to the array's end"] = triangle("int i = 0; i <= row",
-      "sum += a[4096 - n * (n + 1) / 2 + row * (row + 1) / 2 + i] * b[i * n + col];"),
+      "sum += a[4096 - (row + 1) * (row + 2) / 2 + i] * b[i * n + col];"),
+    ["what is not zero where one operand is"] = triangle("int i = col; i <= row",
+      "sum += fabsf(a[row * n + i] - b[i * n + col]);"),
   } do
     for _, schedule in ipairs { SMALL, "64x32x32_4x4_3" } do
       right(what .. " " .. schedule, "tile", text, 7, { schedule }, SHAPE)
