@@ -191,7 +191,7 @@ local function apply(command, row)
 end
 
 -- Evolves a program that is in a folder; false where it found nothing, which it says.
-local function evolved(folder, name, text, command, row)
+local function evolved(name, text, command, row)
   local said, fine = command(("new %s.cu problem %s"):format(name,
     text:match "\n// new: ([^\n]*)" or ""))
   if not fine then return row("new: " .. last_line(said)) end
@@ -210,7 +210,7 @@ local function try(from, name)
   write_files(folder, files)
   local function command(words) return shell(folder, gilua .. " " .. words) end
   local function row(what) print(("%-14s %s"):format(name, what)) end
-  if not evolved(folder, name, files[name .. ".cu"], command, row) then return end
+  if not evolved(name, files[name .. ".cu"], command, row) then return end
   local result = result_of(folder)
   local mark, is_fault = apply(command, row)
   if not mark then return is_fault and "apply: " .. name or nil end

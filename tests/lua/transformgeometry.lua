@@ -394,7 +394,7 @@ tap.case("rows that a block shares", function()
         for (int j = 5; j < 37; j++) most = fmax(most, a[row + k * 40 + j]);
     out[row] = sum * most;]], "double")
   for _, args in ipairs { { "64" }, { "64", "inner" } } do
-    right("loops within each other " .. table.concat(args, " "), "warp_row", nested, 3, args, blocks)
+    right("loops within each other", "warp_row", nested, 3, args, blocks)
   end
   right("of a warp", "warp_row", nested, 3, { "8", "inner" }, { type = "f64", limit = 1e-9 })
   tap.has(select(2, rewritten.text("warp_row", ROWS, 3, { "64", "inner" })),

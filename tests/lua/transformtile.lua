@@ -133,7 +133,8 @@ local CONVOLUTION = [[
   %s
   out[(f * 2 + row) * n + col] = sum;]]
 
-local LOOPS = "for (int c = 1; c < %s; c++) for (int i = 0; i < 3; i++) for (int j = 1; j <= 2; j++) "
+local LOOPS = "for (int c = 1; c < %s; c++) for (int i = 0; i < 3; i++) "
+  .. "for (int j = 1; j <= 2; j++) "
 
 local function convolution(o)
   return rewritten.source(CONVOLUTION:format(o.filters or "int f = blockIdx.z;",
@@ -178,7 +179,8 @@ tap.case("nests that are refused", function()
     ["it does not count up by one"] = { loops = LOOPS:gsub("i%+%+", "i += 2") },
     ["its bounds depend on the output"] = { channels = "row" , body =
       "sum += a[(row + c * 4 + i) * 64 + j] * b[((col * 4 + c) * 3 + i) * 2 + j];" },
-    ["it does more than to add"] = { body = "{ n++; sum += a[c + col + row] * b[f + c + i + j]; }" },
+    ["it does more than to add"] = {
+      body = "{ n++; sum += a[c + col + row] * b[f + c + i + j]; }" },
     ["other than zero"] = { body = "sum = fmaf(a[c + col], b[f + c + i + j], 1.0f);" },
     ["may be other than zero"] = { body = "sum = fmaf(a[c + col], b[f + c], sum) + sum;" },
   } do
@@ -201,7 +203,8 @@ tap.case("refused", function()
     ["no `if` says where its outputs end"] = { guard = "if (row >= n) return;" },
     ["other than zero"] = { body = "sum += a[row * n + i] * b[i * n + col] + 1;" },
     ["it has no operand for each of two"] = { body = "sum += a[row * n + i] * b[i];" },
-    ["it has no operand for each of two indices"] = { body = "sum += a[row * n + i] * a[row * n + i];" },
+    ["it has no operand for each of two indices"] = {
+      body = "sum += a[row * n + i] * a[row * n + i];" },
     ["more than two operands"] = {
       body = "sum += a[row * n + i] * b[i * n + col] * b[row * n + i];" },
     ["that the kernel may write"] = { body = "sum += a[row * n + i] * out[i * n + col];" },

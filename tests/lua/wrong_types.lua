@@ -38,7 +38,9 @@ local function good()
     defaults = { block_size_x = 32 }, grid_div_x = { "block_size_x" },
     shared = "block_size_x * 4", include = { "." }, defines = { "A=1" }, options = { "-lineinfo" },
     grammar = { open_loops = true, math = true }, check_races = "shared", benign_races = "warn",
-    checked_size = 70, checked_values = { n = 7 }, on_gpu = { size = 90, values = { n = 9 } }, made_from = { path = "x.cu", template = { "float" } },
+    checked_size = 70, checked_values = { n = 7 },
+    on_gpu = { size = 90, values = { n = 9 } },
+    made_from = { path = "x.cu", template = { "float" } },
     tolerance = { max_error = 1e-3, rel_error = 0, wrong_above = 0, parent_penalty = 1 } }
 end
 

@@ -17,9 +17,9 @@
 -- as with the batch of many products, or with the rows of a convolution, which shares its filters
 -- among the columns of one. An index is blockIdx * blockDim + threadIdx, or blockIdx alone; of such
 -- nobody says where it ends, so that the launch must have a multiple. The loops' heads depend on
--- neither, but for a triangle's: `slopes` has the start or the bound of one that begins or ends with
--- the output's own index, { which, add, last (the bound of that index) }. What is summed must be zero where both operands are: elements behind the ends of a tile
--- are zero.
+-- neither, but for a triangle's: `slopes` has the start or the bound of one that begins or ends
+-- with the output's own index, { which, add, last (the bound of that index) }. What is summed must
+-- be zero where both operands are: elements behind the ends of a tile are zero.
 
 local affine = require "gilua.source.affine"
 local effects = require "gilua.facts.effects"
@@ -253,7 +253,7 @@ end
 
 -- ---- the loop -----------------------------------------------------------------------------------
 
--- The bounds of the conditions `row < bound` that an index's outputs fulfil; nil where it has others.
+-- The bound of the one condition `row < bound` that an index's outputs fulfil; nil of others.
 local function ends_of(found, which)
   local list = {}
   for i, guard in ipairs(found.guards[which]) do

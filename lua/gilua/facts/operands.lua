@@ -67,8 +67,8 @@ local function fewest(list)
 end
 
 -- Which of two names counts neighbouring elements of a form, and the conditions under which each
--- `count`-th of them is aligned if the array is; nil where none counts so. `other` are all names that
--- differ within a block.
+-- `count`-th of them is aligned if the array is; nil where none counts so. `other` are all names
+-- that differ within a block.
 local function neighbours(form, names, other, count)
   for _, name in ipairs(names) do
     local is_alone = form[name] == 1
@@ -145,7 +145,7 @@ local function operand(found, access)
     return no "has an index that is not understood"
   end
   local which = M.depends(found, index)
-  if (which.down and true) == (which.across and true) 
+  if (which.down and true) == (which.across and true)
     or lists.none(found.loops, function(loop) return reads[loop.variable] end) then
     return no "does not depend on the loop and on one of the two indices"
   elseif not fn:is_constant(access.root) then

@@ -1,4 +1,4 @@
---- products: does a nest of loops add up, in one statement, what is zero where all that it loads is?
+--- products: does a nest of loops add up, in one statement, what is zero where all it loads is?
 --
 --   for (int c = 0; c < channels; c++)
 --     for (int j = 0; j < 3; j++) sum += x[c * width + col + j] * w[c * 3 + j];

@@ -145,8 +145,8 @@ function M.of(loop, name)
     or condition and not may_follow(fn, between, condition) then
     return nil
   end
-  return { name = name, condition = condition, type = d.type, before = before, statement = body[at], tree = tree,
-           added = what, is_less = is_less, guarded = loads }
+  return { name = name, condition = condition, type = d.type, before = before, tree = tree,
+           statement = body[at], added = what, is_less = is_less, guarded = loads }
 end
 
 return M

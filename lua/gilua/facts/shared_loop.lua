@@ -1,9 +1,10 @@
 --- shared_loop: may several threads share a loop, so that each does every n-th iteration?
 --
 -- Yes where it counts upwards, knows its bound beforehand and is left in no other way, and where it
--- writes variables of its own, memory that no other of its iterations touches, and what is put
--- together behind it, or added to memory at once: sums, maxima and minima (reduction), or one running sum, which the threads
--- have together all the while (running). A loop with that alone may count downwards, too.
+-- writes variables of its own, memory that no other of its iterations touches, or only adds to
+-- (added), and what is put together behind it: sums, maxima and minima (reduction), or one running
+-- sum, which the threads have together all the while (running). A loop with that alone may count
+-- downwards, too.
 --
 -- All threads do alike what is outside of these loops, but for what they write there, which one of
 -- them does (written_once).

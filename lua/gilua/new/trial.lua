@@ -585,8 +585,8 @@ local function run_small(draft, size)
   if outputs and is_whole(draft, outputs) then return problem, m end
 end
 
--- Halves numbers of the small case that a thread may loop to, the largest first, as long as it takes
--- much: the problem, and the warp instructions that it takes.
+-- Halves numbers of the small case that a thread may loop to, the largest first, as long as it
+-- takes much: the problem, and the warp instructions that it takes.
 local function fewer_rounds(draft, size, m)
   local values, stuck = {}, {}
   for _, arg in ipairs(draft.args) do values[arg.name] = math.tointeger(tonumber(arg.value)) end

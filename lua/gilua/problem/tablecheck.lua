@@ -14,7 +14,8 @@ local FIELDS = { -- and what each has to be
   block_size_z = true, grid = LIST, grid_div_x = LIST, grid_div_y = LIST, grid_div_z = LIST,
   shared = true, constants = "table", include = LIST, defines = LIST, options = LIST,
   tolerance = "table", grammar = "table", reference = true, checked_size = true,
-  defaults = "table", on_gpu = "table", checked_values = "table", made_from = "table", check_races = "string", benign_races = "string",
+  defaults = "table", on_gpu = "table", checked_values = "table", made_from = "table",
+  check_races = "string", benign_races = "string",
 }
 local ARGUMENT = { name = true, type = true, value = true, guess = true, count = true, fill = true,
   role = true, fields = true, bytes = true, texture = true, max_error = true, rel_error = true }

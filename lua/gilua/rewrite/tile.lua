@@ -113,8 +113,8 @@ local function bound_registers(fn, o, e)
   e:after(first, " " .. bounds)
 end
 
--- What becomes of the launch: blocks for the outputs along two sides; along the third each block has
--- one of what were blocks or threads.
+-- What becomes of the launch: blocks for the outputs along two sides; along the third each block
+-- has one of what were blocks or threads.
 local function launch_of(found, o)
   local words, blocks = {}, { [found.across.side] = o.across, [found.down.side] = o.down }
   local threads = { x = o.threads, y = 1, z = 1 }

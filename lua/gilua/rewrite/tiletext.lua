@@ -126,8 +126,9 @@ local function names_of(found, o, names)
   local is_nest, kernel = #found.loops > 1, found.fn.kernel
   local i = is_nest and names "k" or found.loop.variable
   local n = { i = i, type = found.loop.type,
-    start = is_nest and "0" or kernel:plain(found.loop.start), slab = o.slab, before = o.stages - 1, stages = o.stages, threads = o.threads, sum_type =
-    found.sum.type, sum = found.sum.name, next = names(i .. "_next"), stop = names(i .. "_end"),
+    start = is_nest and "0" or kernel:plain(found.loop.start), slab = o.slab,
+    before = o.stages - 1, stages = o.stages, threads = o.threads, sum_type = found.sum.type,
+    sum = found.sum.name, next = names(i .. "_next"), stop = names(i .. "_end"),
     count = names "slab", step = names "step", part = names "part", inside = names "inside",
     element = names "element", from = names "stage", is_wide = names "is_wide",
     add = names "add_products", sums = names(found.sum.name .. "s"),
@@ -255,8 +256,8 @@ local function product_lines(found, n, instead, asks)
     for _, which in ipairs { "down", "across" } do
       put(lines, { "const $type $name = $first + $where;" }, n[which], 3)
     end
-    put(lines, { "const $type $i = $next - $ahead + $step;", ("if (!(%s)) continue;"):format(asks) },
-      n, 3)
+    put(lines, { "const $type $i = $next - $ahead + $step;",
+      ("if (!(%s)) continue;"):format(asks) }, n, 3)
   end
   put(lines, split(found.fn.kernel, found.statement, instead), nil, 3)
   return put(lines, { "\1\1}", "\1}", "}" })
