@@ -118,7 +118,7 @@ def timed(torch, f):
     list_us = []
     for _ in range(60):
         begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        torch.cuda._sleep(20000)
+        torch.cuda._sleep(1000000)  # the GPU waits until all is there, however busy the processor is
         begin.record()
         graph.replay()
         end.record()
