@@ -213,7 +213,7 @@ function M.run(program, case, before)
   for _, p in ipairs(program.entry.params) do
     if not p.pointer then words[#words + 1] = tostring(case.numbers[p.name]) end
   end
-  programhost.write_config(reports, { checks = CHECKS }, programhost.model "h200")
+  programhost.write_config(reports, { checks = CHECKS }, programhost.model())
   local ran = boxedprogram.run(words, { scratch = program.scratch, folder = program.scratch,
     env = programhost.environment(reports, program.elf), limit_s = RUN_S })
   if ran.late then return { why = ran.why, late = true } end
