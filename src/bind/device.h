@@ -105,7 +105,7 @@ typedef struct BindLaunch {
 #define BIND_LAUNCH_FIELDS                                                                         \
     "kernel", "grid", "block", "shared", "args", "budget", "print", "count_uninitialised",         \
         "check_races", "benign_races", "max_faults", "backwards", "keep_variables", "cache",       \
-        "carveout", "cooperative", "exact", "timeout_s", "threads", "meets", "fill"
+        "carveout", "cooperative", "cluster", "exact", "timeout_s", "threads", "meets", "fill"
 
 /* Fills *out from the table at index, whose keys the caller has checked; false: *err says why the
 ** kernel could not be asked for. */

@@ -106,6 +106,9 @@ bool bind_read_launch(lua_State *L, int index, DeviceModule *m, BindLaunch *out,
     if (l->kernel == NULL) luaL_error(L, "launch: the module has no kernel");
     read_dim3(L, index, "grid", l->grid);
     read_dim3(L, index, "block", l->block);
+    bool clusters = lua_getfield(L, index, "cluster") != LUA_TNIL;
+    lua_pop(L, 1);
+    if (clusters) read_dim3(L, index, "cluster", l->cluster);
     l->shared_bytes = (size_t)bind_option_int(L, index, "shared", 0);
     l->budget = (uint64_t)bind_option_number(L, index, "budget", 0);
     l->max_faults = (int)bind_option_int(L, index, "max_faults", 1);

@@ -126,14 +126,14 @@ void bind_module_class(lua_State *L) {
         {"launch", bind_module_launch,
          "module:launch{ kernel, grid, block, shared, args, fill, cache, carveout, timeout_s, "
          "budget, print, count_uninitialised, check_races, benign_races, max_faults, backwards, "
-         "threads, cooperative, keep_variables, meets } "
+         "threads, cooperative, cluster, keep_variables, meets } "
          "-> measurement",
          "Runs a kernel, its device variables as the code or the host left them (keep_variables: "
          "as the launches before did) and the buffers in fill full of the sentinel; what it does "
          "wrong is in the measurement's status and "
          "message, all of up to max_faults (1) faults in its faults, what is none in its warnings. "
          "cooperative: all blocks run at a time, as grid.sync() needs it; more than can are "
-         "refused. "
+         "refused. cluster: how many blocks a cluster has, where the kernel does not say. "
          "heap_objects, heap_bytes: on the virtual GPU, what kernels have allocated by malloc and "
          "not freed. "
          "backwards: on the virtual GPU the last block begins first. threads: there, how many "

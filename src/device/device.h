@@ -144,7 +144,7 @@ typedef struct DeviceLaunch {
     const void *params;      /* KernelInfo.param_bytes of them */
     DeviceBuffer **fill;
     int n_fill;
-    unsigned cluster[3];           /* cuda: blocks of a cluster; 0: as the kernel says, or none */
+    unsigned cluster[3];           /* blocks of a cluster; 0: as the kernel says, or none */
     bool cooperative;              /* all blocks run at a time: they may wait for each other */
     bool keep_variables;           /* they hold what the launches before left in them */
     const volatile int *interrupt; /* polled now and then; may be NULL */

@@ -218,6 +218,7 @@ static EmuLaunch in_emu_words(const DeviceLaunch *l) {
                        .meets = l->meets,
                        .backwards = l->backwards,
                        .cooperative = l->cooperative,
+                       .cluster = {l->cluster[0], l->cluster[1], l->cluster[2]},
                        .exact = l->exact,
                        .threads = l->threads,
                        .interrupt = l->interrupt,

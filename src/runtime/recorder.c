@@ -338,13 +338,14 @@ static void tell_launch(const OpLaunch *l, double ns) {
     const Kernel *k = l->kernel;
     gi_buf hex = {0};
     owed = true;
-    if (l->kind.cluster.x)
-        refuse("a recording has no launches with a cluster's size: give kernel %s __cluster_dims__",
-               k->shown);
+    const Dim3 *c = &l->kind.cluster;
+    char cluster[40] = "";
+    if (c->x) snprintf(cluster, sizeof cluster, " %u,%u,%u", c->x, c->y, c->z);
     for (size_t i = 0; i < k->info.param_bytes; i++) gi_buf_addf(&hex, "%02x", l->params[i]);
-    record_event(writer, "launch %d %s %u,%u,%u %u,%u,%u %zu %d %.17g %s", module_number(k->module),
-                 k->name, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2],
-                 l->shared, l->kind.cooperative, ns, hex.data ? hex.data : "-");
+    record_event(writer, "launch %d %s %u,%u,%u %u,%u,%u %zu %d %.17g %s%s",
+                 module_number(k->module), k->name, l->grid[0], l->grid[1], l->grid[2], l->block[0],
+                 l->block[1], l->block[2], l->shared, l->kind.cooperative, ns,
+                 hex.data ? hex.data : "-", cluster);
     gi_buf_free(&hex);
 }
 

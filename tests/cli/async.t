@@ -19,6 +19,23 @@ right() { # right NAME WANT: with checks and without, in the GPU's order and ano
 
 right pipelines "split: 0 wrong|ahead: 0 wrong|roles: 0 wrong|specialised: 0 wrong|product: 0 wrong, cudaSuccess|"
 right clusters "sum: 0 wrong|bins: 0 wrong|places: 0 wrong|exchange: 0 wrong|fit: 1|largest: 8|driver: 0 wrong, 1|uneven: cudaErrorInvalidClusterSize|end: cudaSuccess|"
+
+# Recorded, with the sizes of clusters that the host says, and replayed: the same bytes come out.
+"$GILUA" record --quiet -o clusters.rec -- ./clusters >/dev/null 2>&1
+cat >replayed.lua <<'LUA'
+local gi = require "gilua"
+local r <close> = gi.recording.open "clusters.rec"
+local together, same = {}, 0
+for _, event in ipairs(r.events) do
+  if event[1] == "launch" then together[#together + 1] = event[10] or "-" end
+end
+local got = assert(r:replay {})
+for _, read in ipairs(got.reads) do same = same + (read.same and 1 or 0) end
+print(table.concat(together, " "), got.status, same, #got.reads)
+LUA
+is "launches of clusters are recorded and replayed" "- 2,1,1 - - 4,1,1 ok 5 5" \
+  "$("$GILUA" replayed.lua 2>&1 | tr '\t' ' ')"
+
 right tensors "1: 0 wrong|1, before: 0 wrong|2, swizzle 0: 0 wrong|2, swizzle 1: 0 wrong|2, swizzle 2: 0 wrong|2, swizzle 3: 0 wrong|3: 0 wrong|3, steps: 0 wrong|4: 0 wrong|5: 0 wrong|columns: 0 wrong|columns, steps: 0 wrong|columns of a line: 0 wrong|transpose: 0 wrong|sums: 0 wrong|an odd row: -1|a row too long: -1|end: cudaSuccess|"
 
 GPU=compute_90a right specialised "128 x 64 x 64: 0 wrong, cudaSuccess|256 x 128 x 512: 0 wrong, cudaSuccess|"

@@ -604,6 +604,29 @@ tap.case("blocks of a cooperative launch may wait for each other; more than can 
     tap.has(m.message, "a cooperative launch of 100000 blocks", "why")
   end)
 
+tap.case("a launch says how many blocks a cluster has", function()
+  local source = [[
+(unsigned *y) {
+  if (threadIdx.x == 0) asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(y[blockIdx.x]));
+}]]
+  local y = gi.array("u32", 8):fill(9)
+  local dev = gi.device "emu"
+  local m = assert(dev:load(assert(gi.compile('extern "C" __global__ void k' .. source,
+    { target = "compute_90" }))))
+  local b = dev:buffer(y)
+  local function run(cluster)
+    return m:launch { grid = { 4, 2 }, block = 32, args = { b }, cluster = cluster }
+  end
+  for _, row in ipairs { { nil, "0 0 0 0" }, { 4, "0 1 2 3" }, { { 2, 2 }, "2 3 2 3" } } do
+    tap.is(run(row[1]).status, "ok", "it runs")
+    b:read(y)
+    tap.is(("%d %d %d %d"):format(table.unpack(y:table(), 1, 4)), row[2], "the last row's ranks")
+  end
+  m = run(3)
+  tap.is(m.status, "launch_error", "clusters of three")
+  tap.has(m.message, "clusters of (3,1,1) blocks for a grid of (4,2,1)", "why")
+end)
+
 tap.case("what a kernel allocates and does not free is in the measurement", function()
   local m = launch("(int *y) { void *p = malloc(24), *q = malloc(40); y[0] = p != 0; free(q); "
     .. "if (threadIdx.x > 2) free(p); }", { { ints(1) } }, { check_races = false })
