@@ -18,8 +18,8 @@ typedef enum RegionKind {
     REGION_PINNED,     /* cudaMallocHost, cudaHostAlloc */
     REGION_REGISTERED, /* cudaHostRegister: the program's own memory */
     REGION_GRAPH,      /* of a graph's allocation node: device memory, freed and made again */
-    REGION_TEXELS,     /* an array's: no pointer of the program leads there */
-    REGION_VARIABLE
+    REGION_VARIABLE,
+    REGION_TEXELS /* an array's: no pointer of the program leads there; no observer is told */
 } RegionKind;
 
 typedef struct Region {
