@@ -11,7 +11,7 @@ if ! $cc -O1 -o app "$TOP/tests/programs/injected.c" "$TOP/lib/libcuda.so.1" 2>a
   finish
 fi
 export LD_LIBRARY_PATH=$TOP/lib
-"$GILUA" -e 'local h = require "gilua.farm.programhost"; h.write_config(arg[1], {}, h.model "h200")' - .
+"$GILUA" -e 'local h = require "gilua.farm.programhost"; h.write_config(arg[1], {}, h.model())' - .
 # run.sh PROGRAM…: as a driver would start it
 cat >run.sh <<END
 #!/bin/bash
