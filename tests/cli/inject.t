@@ -114,7 +114,8 @@ local blob = at and text:match("\nwrite " .. at .. " [^\n]* (%x+)\n")
 print(blob and ("%x"):format(("<I8"):unpack(r:blob(blob))))
 LUA
 is "and what a variable is given" 6c61780000000000 "$("$GILUA" kept.lua)"
-is "gives the same" "ok 8 8" "$("$GILUA" replay.lua texture.rec | tr '\t' ' ')"
+LUA_PATH="$TOP/tests/lua/?.lua;;" "$GILUA" lower.lua texture.rec texture_low.rec
+is "gives the same" "ok 8 8" "$("$GILUA" replay.lua texture_low.rec | tr '\t' ' ')"
 cat >on_gpu.lua <<'LUA'
 local r, gpu = require "gilua".recording.open "texture.rec", require "gilua".device "cuda"
 local m = assert(gpu:replay(r.file)):run {}
