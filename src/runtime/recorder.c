@@ -154,7 +154,7 @@ static bool counts(const OpLaunch *l) {
 
 static void tell_array(const char *word, const Texels *a) {
     size_t rows = a->height ? a->height : 1, slices = a->depth ? a->depth : 1;
-    Side at = {.array = (Texels *)(uintptr_t)a, .row = a->row, .rows = rows};
+    Side at = side_of_array((Texels *)(uintptr_t)a, 0, 0, 0);
     tell_bytes(word, &at, a->row, rows, slices);
 }
 
