@@ -55,7 +55,7 @@ misused "other arguments" "argument 4 of centred in wide.cu is long width, and o
 misused "a function that is not there" "centre.cu has no function 'center' that launches a kernel; it has launches, centre" \
   "$GILUA" judge centre.cu warps.cu --whole --function center
 sed 's/const float \*x, float \*y/const int *x, float *y/; s/const float \*x/const int *x/' centre.cu >whole_numbers.cu
-misused "whole numbers of which nothing is known" "nothing says what whole numbers are in x of centre: say it, --args FILE" \
+misused "whole numbers of which nothing is known" "it is unknown which whole numbers are in x of centre: say it, --args FILE" \
   "$GILUA" judge whole_numbers.cu whole_numbers.cu --whole
 echo 'return { args = { z = { count = 3 } } }' >args.lua
 misused "an argument that is none" "args.lua: centre takes no 'z'" "$GILUA" judge centre.cu warps.cu --whole --args args.lua

@@ -15,10 +15,9 @@ local riddles = {
 -- Pages that are still to be rewritten: { sentences over 30 words, riddles }.
 local allowance = {
   ["docs/archive.md"] = { 19, 3 },
-  ["docs/audit.md"] = { 1, 0 },
   ["docs/certificate.md"] = { 6, 1 },
   ["docs/device.md"] = { 13, 0 },
-  ["docs/emu.md"] = { 55, 2 },
+  ["docs/emu.md"] = { 57, 1 },
   ["docs/formats.md"] = { 8, 0 },
   ["docs/howto/ci.md"] = { 4, 0 },
   ["docs/howto/cluster.md"] = { 10, 1 },

@@ -94,7 +94,7 @@ local function new_of(o, problem, folder)
   if problem.definition.recorded then
     return judgerecorded.of(problem, o.new, folder .. "/new", o)
   elseif not problem.definition.kernel_table then
-    fail("%s makes its cases by functions of its own, and nothing says what its arguments are: "
+    fail("%s makes its cases by functions of its own, so that its arguments are unknown: "
       .. "judge the CUDA file that it was made of, or a recording", problem.dir)
   end
   local new = counterpart.of(problem, o.new, folder .. "/new", o)

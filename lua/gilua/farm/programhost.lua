@@ -61,8 +61,8 @@ end
 --- Writes the library's settings.
 ---@param folder string in which it also leaves what it found
 ---@param o { checks?: table<string, boolean>, patience?: integer, recording?: string,
----  threads?: integer, profile?: string, repeats?: integer, worst?: boolean, as?: string, kernel?: string,
----  skip?: integer, count?: integer } as … count: of a recording
+---  threads?: integer, profile?: string, repeats?: integer, worst?: boolean, as?: string,
+---  kernel?: string, skip?: integer, count?: integer } as … count: of a recording
 ---@param model table
 function M.write_config(folder, o, model)
   local checks = o.checks or {}

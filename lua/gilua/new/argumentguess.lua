@@ -115,7 +115,7 @@ local function scalar(c, p, i)
   elseif value then
     local linked, assumed = same_size(c, p, i, value), launchguess.assumed(c.read, text)
     arg.value = luadata.text(linked or value)
-    arg.is_guess = not linked and assumed:find("nothing says", 1, true) ~= nil
+    arg.is_guess = not linked and assumed:find("no source gives", 1, true) ~= nil
     note(arg, told .. assumed)
   else
     local why

@@ -177,8 +177,8 @@ end
 -- Launches
 
 local function unknown(self, what, text)
-  fail("%s of the launch in %s (%s) is made of %s, and nothing says what that is of the problem's "
-    .. "%s: say it, --map NAME=EXPRESSION", what, self.path, self.read.launch.place, text,
+  fail("%s of the launch in %s (%s) is made of %s, whose counterpart in the problem's %s is "
+    .. "unknown: say it, --map NAME=EXPRESSION", what, self.path, self.read.launch.place, text,
     names_of(self.olds))
 end
 
@@ -337,8 +337,8 @@ local function check_arguments(self)
   for i, p in ipairs(self.read.params) do
     local is_known = self.judged.args[i].from or launch.scalars[i]
     if not is_known then
-      fail("%s of %s, kernel %s, is none of %s's %s, as far as its name, its type (%s) and its "
-        .. "launch say: say which, --map %s=NAME", p.name, self.path, self.kernel,
+      fail("%s of %s, kernel %s, matches none of %s's %s by its name, its type (%s) and its "
+        .. "launch: say which, --map %s=NAME", p.name, self.path, self.kernel,
         self.problem.kernel, names_of(self.olds),
         matching.kind(news_of(self.read)[i]), p.name)
     end

@@ -49,7 +49,7 @@ local function recorded_kernel(path, o)
   if o.kernel then return o.kernel end
   if #same == 1 then return same[1] end
   if #names == 1 then return names[1] end
-  fail("%s launches %s, and nothing says which of them %s is to replace: --kernel NAME", path,
+  fail("%s launches %s, and it is unknown which of them %s replaces: --kernel NAME", path,
     table.concat(names, ", "), o.new)
 end
 

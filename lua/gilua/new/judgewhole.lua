@@ -70,7 +70,7 @@ local function guessed(entry, said)
       guessed_number(p, arg, sizes)
       if not p.type:find "^f" then numbers[#numbers + 1] = p.name end
     elseif p.const and not p.type:find "^f" and not arg.fill then
-      fail("nothing says what whole numbers are in %s of %s: say it, --args FILE (docs/judge.md)",
+      fail("it is unknown which whole numbers are in %s of %s: say it, --args FILE (docs/judge.md)",
         p.name, entry.name)
     end
   end

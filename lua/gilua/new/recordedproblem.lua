@@ -93,7 +93,7 @@ local function open_ones(r, o)
     end
   end
   if #list == 0 then
-    fail("%s launches machine code alone (%s), of which nothing evolves: name the source of a "
+    fail("%s launches machine code alone (%s), which cannot evolve: name the source of a "
       .. "kernel, --source FILE.cu", r.path, kernel_names(r))
   end
   return list
@@ -346,7 +346,7 @@ local function module_of(r, kernels, say)
   for _, kernel in ipairs(kernels) do
     local module = next(r:modules_of { [kernel.name] = true })
     if not r:module(module) then
-      fail("%s was recorded as machine code, of which nothing evolves: name its source, --source "
+      fail("%s was recorded as machine code, which cannot evolve: name its source, --source "
         .. "FILE.cu", mangled.read(kernel.name))
     end
     times[module] = (times[module] or 0) + kernel.ns
