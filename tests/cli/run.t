@@ -228,7 +228,7 @@ if [ -e "$toolkit/include/cublas_v2.h" ] && "$GILUA" -e 'os.exit(package.loadlib
   program blas -lcublas
   runs "cuBLAS stands in" 0 --quiet --check uninit,order,streams,races,global-races -- ./blas
   is "its functions are right" 0 "$(grep -c WRONG out)"
-  is "each of them" 83 "$(grep -c right out)"
+  is "each of them" 89 "$(grep -c right out)"
   is "and nothing is found" "" "$(cat err)"
   runs "a vector that is too short" 13 --quiet -- ./blas beyond
   like "is told as the call's" "cublasSscal_v2 writes 68 bytes: .*'cudaMalloc 1' .64 bytes.; in main" "$(cat err)"

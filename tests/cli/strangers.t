@@ -501,7 +501,7 @@ __global__ void lines(const float *a, float *x, int M, int batch)
     for (int i = t + batch; i <= batch * (M - 1) + t; i += batch) x[i] = x[i] - a[i] * x[i - batch];
 }
 END
-ready lines "a number that overflows with another is small" 'name = "M", type = "i32", value = 8 }, -- GUESS: small' \
+ready lines "a number that overflows with another is small" 'name = "M", type = "i32", value = 8, guess = true }, -- GUESS: small' \
   'name = "batch", type = "i32", value = "size_x" }, -- GUESS: what threads are compared with'
 
 cp lines.cu apart.cu && sed -i 's/lines/apart/' apart.cu

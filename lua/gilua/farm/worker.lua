@@ -418,11 +418,12 @@ local function on_other(m)
 end
 
 -- The last answer of each output that the kernel as it is changed, counted from 1: where a case's
--- numbers follow its size, so does this. Of an output that begins unwritten it is the last of all.
+-- numbers follow its size, so does this. Of an output that begins unwritten it is the last of all;
+-- of a recording, whose answers have no arrays, it is unknown.
 local function extent_of(case)
   local list = {}
   for i, o in ipairs(outputs_of(case)) do
-    local after = tolerance.numbers(o.expected, o.compare)
+    local after = o.expected and tolerance.numbers(o.expected, o.compare) or {}
     local before = o.initial and tolerance.numbers(o.initial, o.compare)
     local last = #after
     while before and last > 0 and after[last] == before[last] do last = last - 1 end
