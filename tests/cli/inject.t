@@ -51,7 +51,8 @@ is "a replay gives the host the same" "ok 7 7" "$("$GILUA" replay.lua a.rec | tr
 cat >lower.lua <<'LUA'
 local core, tape = require "gilua.core", require "tape"
 local function lowered(a)
-  return a >> 47 == 0 and a or 0x7e0000000000 + ((a >> 40) - 0x80 << 21) + (a & 0xffffffffff)
+  local other = a >> 47 == 0 or a >> 48 ~= 0 -- the host's memory, a texture's handle
+  return other and a or 0x7e0000000000 + ((a >> 40) - 0x80 << 21) + (a & 0xffffffffff)
 end
 local from, lines = core.record.open(arg[1]), {}
 local parts, names = { "gilua-rec\0\0\0\1\0\0\0" }, {} -- version 1, which has other names

@@ -425,7 +425,9 @@ local function farm_that_finds(result, instructions)
     check = function() return { { status = "ok", instructions = instructions or 1000 } } end,
     examine = function(_, _, cases)
       local list = {}
-      for i in ipairs(cases) do list[i] = result end
+      for i in ipairs(cases) do -- each case has other work
+        list[i] = result and setmetatable({ extent = i }, { __index = result })
+      end
       return result and list, "line 3: expected a ;"
     end,
   }

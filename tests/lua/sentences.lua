@@ -208,3 +208,5 @@ tap.case("what counts", function()
   tap.is(#long, 1, "one sentence has 31 words")
   tap.is(#odd, 3, "three riddles")
 end)
+
+tap.done()

@@ -497,7 +497,7 @@ tap.case("a tree of sums", function()
   __syncthreads();
   }]]):format(behind))
   end
-  local others = "elements of part besides the first"
+  local others = "other elements of part than the first"
   local FIRST = { block = 64, limit = 1e-3 }
   right("whose first element is read", tree, halved "out[me] = part[0];", 8, {}, FIRST)
   right("by the first thread", tree, halved "if (me == 0) out[3] = part[me];", 8, {}, FIRST)
