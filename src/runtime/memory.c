@@ -165,7 +165,7 @@ void memory_variable(uint64_t address, void *data, size_t size, bool is_managed)
                   .kind = is_managed ? REGION_MANAGED : REGION_VARIABLE});
 }
 
-/* Where an array lies: below 2^47, where no other memory of the GPU is. 0: no room for its bytes. */
+/* Where an array lies: below 2^47, where no other memory of the GPU is. 0: no room for it. */
 static uint64_t texels_place(size_t size) {
     static uint64_t next = TEXELS_FROM;
     uint64_t at = next, inside = at & (PIECE - 1);
