@@ -769,6 +769,7 @@ end
 
 local TF32 = "mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32 {%f2,%f3,%f4,%f5}, "
 local ZERO = "0f00000000"
+local PHASE = "mbarrier.init.shared.b64 [s], 1;\n\t"
 
 --- Numbers in the place of registers, floats in that of whole numbers, modifiers in other orders.
 ---@return table[] snippets
@@ -779,6 +780,8 @@ function M.numbers()
     TF32 .. "{0,0}, {%r1}, {%f1,%f1,%f1,%f1};", "movmatrix.sync.aligned.m8n8.trans.b16 %r4, 5;",
     "stmatrix.sync.aligned.m8n8.x2.shared.b16 [s], {1,2};", "cp.async.wait_group 1.0;",
     "cp.async.bulk.wait_group.read 1.0;", "cp.async.bulk.wait_group 1;",
+    PHASE .. "mbarrier.test_wait.parity.shared.b64 %p1, [s], 7;",
+    PHASE .. "mbarrier.test_wait.parity.shared.b64 %p1, [s], 1;",
     "ldmatrix.b16.aligned.m8n8.x4.shared.sync {%r4,%r5,%r6,%r7}, [s];",
     "movmatrix.aligned.m8n8.trans.sync.b16 %r4, %r1;",
     "st.global.b32.v2 [%rd1+8], {%r1,%r2};" } do

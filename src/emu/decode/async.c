@@ -29,6 +29,13 @@ static bool mbar_operands(Decoder *d, int place, int least, int most) {
            decode_unknown(d);
 }
 
+/* A register, or 0 or 1. */
+static bool is_parity(Decoder *d, const PtxOperand *op) {
+    uint64_t x = 0;
+    if (op->kind != PTX_OP_IMM) return true;
+    return whole_number(d, op, &x) && (x <= 1 || decode_fail(d, "a phase's parity is 0 or 1"));
+}
+
 static bool decode_mbarrier(Decoder *d) {
     const PtxInstr *in = d->in;
     MbarOp op = mbar_op(d);
@@ -51,6 +58,7 @@ static bool decode_mbarrier(Decoder *d) {
     if (!decode_address(d, USE_MBARRIER, &in->args[has_result], (PtxSpace)f.space, 0, &at, &wide))
         return false;
     f.wide = wide;
+    if (f.parity && !is_parity(d, &in->args[has_result + 1])) return false;
     if (in->n_args > has_result + 1 &&
         !source(d, &in->args[has_result + 1], waits && !f.parity ? 'q' : 'w', 0, &b))
         return false;
