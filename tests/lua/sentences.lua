@@ -17,7 +17,6 @@ local allowance = {
   ["docs/archive.md"] = { 19, 3 },
   ["docs/certificate.md"] = { 6, 1 },
   ["docs/device.md"] = { 13, 0 },
-  ["docs/cost-model.md"] = { 11, 0 },
   ["docs/formats.md"] = { 8, 0 },
   ["docs/howto/ci.md"] = { 4, 0 },
   ["docs/howto/cluster.md"] = { 10, 1 },
