@@ -38,7 +38,7 @@ __global__ void minus(const float *in, const float *mean, float *out, int width)
   for (int c = threadIdx.x; c < width; c += blockDim.x)
     out[blockIdx.x * width + c] = in[blockIdx.x * width + c] - mean[blockIdx.x];
 }
-void centred(const float *in, float *out, int height, int width) {
+void run(const float *in, float *out, int height, int width) {
   float *mean;
   cudaMalloc(&mean, height * sizeof(float));
   means<<<height, 32>>>(in, mean, width);
@@ -50,7 +50,7 @@ sed 's/^int main.*/void other(float *x) { sums<<<1, 1>>>(x, x, 1, 1); }/' centre
 misused "two functions that launch: name one" "several functions that launch kernels: name one, --function OLD,NEW .it has centre, other" \
   "$GILUA" judge two.cu warps.cu --whole
 sed 's/int width/long width/' warps.cu >wide.cu
-misused "other arguments" "argument 4 of centred in wide.cu is long width, and of centre in centre.cu it is int columns" \
+misused "other arguments" "argument 4 of run in wide.cu is long width, and of centre in centre.cu it is int columns" \
   "$GILUA" judge centre.cu wide.cu --whole
 misused "a function that is not there" "centre.cu has no function 'center' that launches a kernel; it has launches, centre" \
   "$GILUA" judge centre.cu warps.cu --whole --function center
@@ -82,7 +82,7 @@ out=$("$GILUA" judge centre.cu short.cu --whole --args args.lua --cases 1 2>err)
 is "wrong at a size: exit status" 1 $?
 like "right at the small size" "zeros +right" "$out"
 like "and wrong at another, by what the checks find" "size 70x5 +WRONG: .*read.*warps|size 70x5 +WRONG: .*short.cu" "$out"
-like "the verdict" "^WRONG: centred of short.cu" "$out"
+like "the verdict" "^WRONG: run of short.cu" "$out"
 cat - warps.cu >kept.cu <<'END'
 static float *kept;
 END

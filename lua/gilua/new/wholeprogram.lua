@@ -77,9 +77,9 @@ template <class Kept, class T> struct gilua_array {
     }
 };
 
-int main(int argc, char **argv) {
-    for (int run = 1; run < 3; run++) { /* what it is called with before, if anything; its own */
-        gilua_folder = argv[run];
+int main(int, char **gilua_argv) {
+    for (int gilua_i = 1; gilua_i < 3; gilua_i++) { /* data before, if anything; its own */
+        gilua_folder = gilua_argv[gilua_i];
         if (gilua_folder.empty()) continue;
 ]]
 
@@ -108,14 +108,14 @@ local function text_of(entry, text, as_doubles)
   for i, p in ipairs(entry.params) do
     local own = as_doubles and p.type == "f32" and "double" or kept_type(p)
     if p.pointer then
-      lines[#lines + 1] = ("        gilua_array<%s, %s> a%d(\"%s\", %s);"):format(kept_type(p), own,
-        i, p.name, tostring(p.host))
-      given[i] = ("a%d.at"):format(i)
-      if not p.const then kept[#kept + 1] = ("        a%d.keep();\n"):format(i) end
+      lines[#lines + 1] = ("        gilua_array<%s, %s> gilua_a%d(\"%s\", %s);"):format(
+        kept_type(p), own, i, p.name, tostring(p.host))
+      given[i] = ("gilua_a%d.at"):format(i)
+      if not p.const then kept[#kept + 1] = ("        gilua_a%d.keep();\n"):format(i) end
     else
       number = number + 1
       local read = p.type:find "^f" and "atof" or "atoll"
-      given[i] = ("(%s)%s(argv[%d])"):format(own, read, number)
+      given[i] = ("(%s)%s(gilua_argv[%d])"):format(own, read, number)
     end
   end
   lines[#lines + 1] = ("        %s(%s);"):format(entry.name, table.concat(given, ", "))
