@@ -13,10 +13,7 @@
 
 enum { LABEL = 300, PAGE = 4096 };
 
-#define TEXELS_FROM 0x200000000000ull /* arrays lie from here … */
-#define TEXELS_TO   0x540000000000ull /* … to here, */
-#define BETWEEN     (1ull << 21)      /* so far from each other, */
-#define PIECE       (1ull << 40)      /* each within a piece of this size (emu_map_at) */
+#define TEXELS_FROM 0x200000000000ull /* arrays of a recording lie from here on */
 
 static Map regions;      /* by address */
 static uint64_t numbers; /* allocations ever */
@@ -165,35 +162,24 @@ void memory_variable(uint64_t address, void *data, size_t size, bool is_managed)
                   .kind = is_managed ? REGION_MANAGED : REGION_VARIABLE});
 }
 
-/* Where an array lies: below 2^47, where no other memory of the GPU is. 0: no room for it. */
-static uint64_t texels_place(size_t size) {
+/* An array's place in a recording, below 2^47, where no other memory of the GPU is. It takes no row
+** of the emulator's table, as a replay's arrays take none: what the program allocates must lie in
+** both at one place. Checks of memory see nothing of it; a recording has none. */
+static uint64_t unseen_place(size_t size) {
     static uint64_t next = TEXELS_FROM;
-    uint64_t at = next, inside = at & (PIECE - 1);
-    if (size >= PIECE - BETWEEN) return 0;
-    if (inside + size > PIECE) at += PIECE - inside;
-    uint64_t end = (at + size + BETWEEN) & ~(uint64_t)(BETWEEN - 1);
-    if (end > TEXELS_TO) return 0;
-    next = end;
+    uint64_t at = next;
+    next += (size + PAGE) & ~(uint64_t)(PAGE - 1);
     return at;
 }
 
-/* What checks of memory see of it has a row of the emulator's table. A recording has no checks, and
-** a replay none of these rows: what the program allocates must lie where it lies there. */
-static bool texels_seen(uint64_t address, uint8_t *data, size_t size, const char *made_by) {
-    char name[LABEL];
-    gi_err err;
-    if (runtime.config.record[0]) return true;
-    if (!emu_map_at(runtime.emu, address, data, size, true, label(made_by, name), &err))
-        return false;
-    if (runtime.config.uninitialised) emu_unwritten(runtime.emu, address);
-    return true;
-}
-
 Region *memory_texels(size_t size, const char *made_by) {
-    uint64_t address = texels_place(size);
-    uint8_t *data = address ? calloc(1, size) : NULL;
+    char name[LABEL];
+    uint8_t *data = calloc(1, size);
     if (data == NULL) return NULL;
-    if (!texels_seen(address, data, size, made_by)) return free(data), NULL;
+    uint64_t address = runtime.config.record[0]
+                           ? unseen_place(size)
+                           : emu_map(runtime.emu, data, size, true, label(made_by, name));
+    if (runtime.config.uninitialised) emu_unwritten(runtime.emu, address);
     return add(&(Region){
         .address = address, .contents = {.data = data, .size = size}, .kind = REGION_TEXELS});
 }
