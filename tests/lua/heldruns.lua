@@ -13,7 +13,7 @@ local M = {}
 
 local MOST = 4096 -- elements of each array
 local MOST_INSTRUCTIONS = 200 * 1000 -- of warps in a run of the kernel
-local MOST_TIMES = 64 -- so many times as many of what is made of it: lanes have a row each
+local MOST_TIMES = 512 -- so many times as many of what is made of it: threads share a row
 local MOST_LITERAL = 4096 -- of the source, as data: sums stay exact
 local GRAVE = { uninitialised_read = true, local_overrun = true, undefined_shuffle = true,
   undefined_value = true }
