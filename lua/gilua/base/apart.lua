@@ -1,4 +1,5 @@
---- apart: pieces of work that are all done, even if one of them fails.
+--- apart: does several independent pieces of work; a failure of one does not keep the others from
+--- being done.
 
 --- Does all of them, in their order; the first failure is raised when the last one is through.
 ---@param works (fun(...))[]

@@ -1,5 +1,5 @@
--- arithmetic: numbers as C has them, and operators that are nil where an operand is no number. Host
--- code (gilua.host.hostvalue) and problem tables (gilua.problem.expression) are computed with it.
+-- arithmetic: C's numbers and operators. An operator returns nil when an operand is not a number.
+-- gilua.host.hostvalue (host code) and gilua.problem.expression (problem tables) compute with it.
 
 local M = {}
 

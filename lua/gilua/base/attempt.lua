@@ -1,6 +1,6 @@
---- attempt: pcall for what the world may make fail. Two errors are passed on instead: Ctrl-C, since
--- it is meant for the whole command, not for one step that could do without its result; and memory
--- that has run out, which says nothing about the attempt.
+--- attempt: pcall for steps that may fail without ending the command. It passes two errors on:
+-- Ctrl-C, which is meant for the whole command, and running out of memory, which says nothing about
+-- the step.
 
 local ends = require "gilua.base.ends"
 

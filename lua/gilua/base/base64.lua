@@ -1,4 +1,4 @@
--- base64: bytes as text, as a data: address of a page wants them (RFC 4648, section 4).
+-- base64: bytes as text (RFC 4648, section 4), for the data: addresses of pages.
 
 local M = {}
 

@@ -1,6 +1,5 @@
--- cli: command lines of experiments. The host's own options (--device --seed --out --jobs
--- --cluster --quiet --help) are understood after the script's name as
--- well as before it; a script declares the rest.
+-- cli: command lines of experiments. A script declares its own options; the host's (--device --seed
+-- --out --jobs --cluster --quiet --help) are accepted after the script's name as well as before it.
 --
 --   local options = gi.cli {
 --     doc = "Evolve something.",
@@ -9,13 +8,12 @@
 --   }
 --   options.population, options.seed, options.quiet …
 --
--- An option with many = true may be given again; its value is a list. One with listed = true may,
--- too: what it was given stands in its text with commas between.
--- `positional` names what stands without dashes, in order: { { name = "problem", doc = … },
--- { name = "folder", optional = true } }; of the last one there may be several (many = true: its
--- value is a list). What takes such words and leaves a run says so:
--- runs = true. `takes` names the standard options that mean something to it ("seed quiet"; all if
--- it is left out): --help lists no others, though they are understood.
+-- many = true: the option may be given several times; its value is a list. listed = true: it may,
+-- too; its value is one text, joined by commas.
+-- `positional` declares the arguments without dashes, in order: { { name = "problem", doc = … },
+-- { name = "folder", optional = true } }. The last may have many = true: its value is a list.
+-- runs = true: the script takes such arguments and leaves a run. `takes` names the standard options
+-- that it uses ("seed quiet"; all by default): --help lists only these.
 
 local attempt = require "gilua.base.attempt"
 local printable = require "gilua.base.printable"

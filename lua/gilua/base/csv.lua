@@ -1,7 +1,6 @@
--- csv: tables as comma-separated values, as RFC 4180 quotes them, but for line ends, which are
--- those of the system. What there is not is an empty field. Numbers are the shortest text that
--- reads back equal, with a point whatever the locale, and Inf, -Inf and NaN, as R and pandas read
--- them.
+-- csv: tables as comma-separated values, quoted as in RFC 4180, with the system's line ends. A
+-- missing value is an empty field. Numbers are the shortest text that reads back equal, with a
+-- point in every locale; Inf, -Inf and NaN are spelt as R and pandas read them.
 
 local json = require "gilua.base.json"
 

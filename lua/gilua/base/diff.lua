@@ -1,5 +1,6 @@
--- diff: what changed between two texts, as `diff -u` writes it and `patch` reads it. The shortest
--- list of lines taken and added (Myers, "An O(ND) difference algorithm and its variations", 1986).
+-- diff: the differences of two texts, in the format that `diff -u` writes and `patch` reads. It
+-- finds the shortest list of removed and added lines (Myers, "An O(ND) difference algorithm and its
+-- variations", 1986).
 
 local M = {}
 

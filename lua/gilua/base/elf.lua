@@ -1,5 +1,5 @@
---- elf: what the headers of a Linux program say: which libraries it wants, whether CUDA code is in
---- it. Nothing of it is run. 64-bit little-endian files only; anything else is no such program.
+--- elf: reads the headers of a Linux program: the libraries it needs, and whether it contains CUDA
+--- code. It runs nothing. It accepts 64-bit little-endian ELF files only.
 
 local M = {}
 

@@ -1,6 +1,6 @@
---- elsewhere: files that lie at other places here than where their names say. A problem of a
---- manager's on another machine names recordings and libraries that an agent has fetched
---- (gilua.farm.parcels); who opens one of them asks here.
+--- elsewhere: maps a file's name to the place where it lies on this machine. A manager on another
+--- machine names recordings and libraries by its own paths; an agent has fetched them
+--- (gilua.farm.parcels), and whatever opens one of them looks its place up here.
 
 local M = { files = {} } -- by name: where it lies; a worker's are those of the message at hand
 

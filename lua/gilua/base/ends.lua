@@ -1,4 +1,4 @@
---- gilua: how a program ends that cannot go on: a sentence for a person, a status for scripts.
+--- ends: ends a program that cannot go on, with a sentence for a person and a status for scripts.
 
 local apart = require "gilua.base.apart"
 

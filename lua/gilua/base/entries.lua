@@ -1,4 +1,4 @@
---- entries: the names in a folder, as lfs.dir has them; where it cannot be read that is a sentence.
+--- entries: the names in a folder, as lfs.dir has them, or a sentence if it cannot be read.
 
 local attempt = require "gilua.base.attempt"
 local fail = require "gilua.base.fail"

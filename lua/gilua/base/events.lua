@@ -1,7 +1,7 @@
--- events: what a long command tells a program that asks with --json: an object a line on standard
--- output, as things happen (docs/formats.md). From its beginning on whatever is printed for people
--- goes to standard error, by whomever, so that no line is anything else. Each line is written at
--- once and whole: whatever ends the command, the last one is an object too.
+-- events: the output of a long command with --json: one object a line on standard output, as things
+-- happen (docs/formats.md). Everything printed for people goes to standard error from then on, so
+-- that standard output has objects only. Each line is written whole, and the last one is an object
+-- however the command ends.
 
 local attempt = require "gilua.base.attempt"
 local _, core = attempt(require, "gilua.core") -- a plain Lua has none, and no events

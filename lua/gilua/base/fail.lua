@@ -1,4 +1,4 @@
---- gilua: a refusal. The library takes it from here; scripts call it gi.fail.
+--- fail: refuses with a message. Modules of gilua use it from here; scripts call it gi.fail.
 
 local ends = require "gilua.base.ends"
 

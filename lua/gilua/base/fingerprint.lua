@@ -1,9 +1,9 @@
--- fingerprint: what files hold, in few words, to tell whether an answer that depends on them still
--- holds: sizes, and 128 bits of the content. What runs have left in a folder does not count.
+-- fingerprint: a short key of what files contain, for answers that depend on them: their sizes and
+-- 128 bits of their content. Files that runs leave in a folder are ignored.
 --
--- It takes bounded time. Of a folder MOST_FILES are looked at and MOST_BYTES read; of a file that
--- is more than what is left of them, its ends, and when it was written. Pipes and devices are not
--- opened. Within a process a file that nobody has touched is not read again.
+-- Limits: of a folder it visits MOST_FILES files and reads MOST_BYTES bytes. Of a longer file it
+-- reads both ends and the time of its last change. It opens no pipes and no devices. It does not
+-- read a file twice in a process if the file has not changed.
 
 local attempt = require "gilua.base.attempt"
 local core = require "gilua.core"

@@ -1,7 +1,6 @@
---- hint: a name that Lua did not find, because it is misspelt. Lua says `attempt to call a nil
--- value (method 'mutnat')`; here it is asked whether anything of gilua's, a function, a method or a
--- field, has a name like it. What is asked are gilua's own files, and only when something has gone
--- wrong: so it holds for every object, and costs none of them anything.
+--- hint: suggests a name when Lua does not find one (`attempt to call a nil value (method
+-- 'mutnat')`). It compares the name with the functions, methods and fields in gilua's own files. It
+-- works only after an error, so it covers every object and costs none of them time.
 
 local nearest = require "gilua.base.nearest"
 

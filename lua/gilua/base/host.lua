@@ -1,5 +1,5 @@
--- host: the clock, the terminal and the versions, which plain Lua cannot ask. Outside the program
--- gilua (a plain Lua, an editor) it answers with the nearest that Lua offers.
+-- host: the clock, the terminal and the versions, which plain Lua does not have. Outside the
+-- program gilua (in a plain Lua or an editor) it returns the nearest that Lua offers.
 
 local attempt = require "gilua.base.attempt"
 

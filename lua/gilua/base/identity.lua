@@ -1,5 +1,5 @@
---- identity: which gilua this is, and which files a problem is made of, in few words: what answers
--- depend on is the same where these are.
+--- identity: a short key of this gilua and of the files of a problem. Two answers that depend on
+--- them can be compared when the keys are equal.
 
 local core = require "gilua.core"
 local fingerprint = require "gilua.base.fingerprint"

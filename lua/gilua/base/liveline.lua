@@ -1,6 +1,6 @@
---- liveline: the one line of a terminal that says what goes on, written again and again. A command
---- begins it; what works shows its progress there; what is printed for good takes its place. Where
---- standard error is no terminal, or nobody has begun the line, nothing is written.
+--- liveline: the one line of a terminal that shows progress and is rewritten in place. A command
+--- begins it, and steps of the work write to it. Permanent output replaces it. Nothing is written
+--- when standard error is not a terminal, or when no command has begun the line.
 
 local host = require "gilua.base.host"
 local printable = require "gilua.base.printable"

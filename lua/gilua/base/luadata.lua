@@ -1,8 +1,8 @@
--- luadata: data as Lua text, and back without running anything.
+-- luadata: writes data as Lua text and reads it back without running anything.
 --
--- What is written here may hold a stranger's words: a string stays one string on its line, a remark
--- one comment, whatever is in them. read() takes `return` and a constant or a table of constants,
--- and no other Lua: there is nothing in it that could be called.
+-- Values may contain a stranger's text: a string stays one string on its line and a remark one
+-- comment, whatever they contain. read() accepts `return` with a constant or a table of constants,
+-- and no other Lua, so it cannot call anything.
 
 local M = {}
 

@@ -1,9 +1,9 @@
--- mcp: the Model Context Protocol over two streams: JSON-RPC 2.0, a message a line, as its
--- specification has it for standard input and output (modelcontextprotocol.io, 2025-06-18).
+-- mcp: a server of the Model Context Protocol on two streams: JSON-RPC 2.0, one message a line, as
+-- the specification has it for standard input and output (modelcontextprotocol.io, 2025-06-18).
 --
--- A call of a tool is work that goes on while other messages are answered: `start` begins it,
--- `poll` says whether it has ended, `stop` ends it early. Nothing that a client sends ends the
--- server but the end of its input.
+-- A tool's call runs while the server answers other messages: `start` begins it, `poll` tells
+-- whether it has ended, `stop` ends it early. Only the end of its input ends the server; no message
+-- does.
 
 local json = require "gilua.base.json"
 local settings = require "gilua.base.settings"

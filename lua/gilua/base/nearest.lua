@@ -1,4 +1,4 @@
---- nearest: what a person most likely meant by a word that is none.
+--- nearest: finds the known word that a person most likely meant by an unknown one.
 
 local LONGEST = 200 -- letters of a word that anybody means
 

@@ -1,8 +1,8 @@
---- printable: text from elsewhere (a compiler's words, names, lines of a source) as a terminal may
---- have it. A control character in it could move the cursor, hide what was said, answer in the
---- user's name: each is shown as \x1b instead. So are marks that turn the direction of writing, and
---- bytes that are no UTF-8. Line ends and tabs stay. The host's errors go through the same
---- (gi_printable in src/base).
+--- printable: makes foreign text (compiler messages, names, source lines) safe for a terminal. A
+--- control character could move the cursor, hide output or type in the user's name: each is shown
+--- as \x1b instead, as are marks that change the direction of writing and bytes that are not UTF-8.
+--- Line ends and tabs stay. The host's errors go through gi_printable in src/base, which does the
+--- same.
 
 local core = require "gilua.core"
 

@@ -1,4 +1,4 @@
--- results: the names of what a run leaves in its folder, to tell it from what others put there.
+-- results: the names of the files that a run leaves in its folder. Other files there are a user's.
 
 local attempt = require "gilua.base.attempt"
 local entries = require "gilua.base.entries"

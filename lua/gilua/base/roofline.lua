@@ -1,21 +1,23 @@
--- roofline: how near a kernel is to the least time that its work can take, and what binds it
--- (Williams, Waterman and Patterson, "Roofline: An Insightful Visual Performance Model for
--- Multicore Architectures", 2009). The work is counted by the virtual GPU on the case of a
--- measurement: the bytes that it moves, each once a launch, and its arithmetic on floating-point
--- numbers and special functions, with all SMs evenly busy; addresses, copies and waits are none,
--- for another kernel of the same answers may do without. What a launch takes comes on top, once:
--- several of a recording may be one, or go side by side. A kernel that does less (doubles as
--- floats, fewer bytes) may come below the limit of the one before: it has one of its own.
+-- roofline: compares a kernel's time with the shortest time that its work allows, and names the
+-- resource that bounds it (Williams, Waterman and Patterson, "Roofline: An Insightful Visual
+-- Performance Model for Multicore Architectures", 2009).
 --
--- What binds a kernel now is another question: of its instructions' issue, their latency, and
--- memory, the one that the cost model says takes longest.
+-- The virtual GPU counts the work on the case of the measurement: each byte moved once a launch,
+-- floating-point operations and special functions, with all SMs evenly busy. Address arithmetic,
+-- copies and waits do not count, since another kernel with the same answers may do without them.
+-- The time of one launch is added; launches of a recording could be merged or run side by side. A
+-- kernel that does less work (floats for doubles, fewer bytes) can be below another one's bound: it
+-- has a bound of its own.
+--
+-- `binds` answers another question: whether instruction issue, latency or memory takes the longest
+-- according to the cost model.
 --
 --   local limit = gi.roofline.of(farm:evaluate({ "" }, case)[1])
 --   print(limit.times, limit.by)          -- 3.1, memory
 --   print(gi.roofline.binds(m))           -- latency
 --
--- A GPU counts nothing: `on_gpu` takes its time, and the work from the virtual one
--- (gilua.study.limit asks both).
+-- A GPU counts nothing: `on_gpu` takes the time of the GPU and the work of the virtual one
+-- (gilua.study.limit measures both).
 
 local gpus = require "gilua.base.gpus"
 

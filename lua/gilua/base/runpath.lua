@@ -1,7 +1,7 @@
---- runpath: absolute paths as a run's results tell them: "{run}/../small.cu" begins at the run's
---- folder. So results name no home and no user, and hold where run and problem are moved together.
---- A relative path stays as it was typed. A problem.lua that `gilua new` writes tells
---- where its source lies from its own folder on.
+--- runpath: absolute paths in a run's results, written relative to the run's folder:
+--- "{run}/../small.cu". Results then name no home and no user, and stay valid when the run and the
+--- problem are moved together. A relative path stays as typed. In a problem.lua that `gilua new`
+--- writes, the source's path is relative to the problem's folder.
 
 local lfs = require "lfs"
 

@@ -1,11 +1,10 @@
--- server: a small HTTP/1.0 server on this machine's loopback address, for one person's browser. It
--- answers GET and POST, one request a connection, and reads nothing but the request's head. What
--- the answer is, its caller says.
+-- server: a small HTTP/1.0 server on the loopback address, for one person's browser. It answers GET
+-- and POST, one request a connection, and reads only the request's head. Its caller supplies the
+-- answers.
 --
--- No connection keeps another waiting. A request has MOST bytes and PATIENCE seconds; whoever reads
--- its answer may be silent for as long. A file is read in pieces, as they are sent, whatever its
--- size. Where all CONNECTIONS are taken, the eldest ends when another comes, once it has had its
--- TURN.
+-- A slow connection does not delay the others. A request may have MOST bytes and take PATIENCE
+-- seconds; a reader of an answer may be silent for as long. A file is read and sent in pieces. When
+-- all CONNECTIONS are in use, a new one ends the oldest that has had its TURN.
 
 local attempt = require "gilua.base.attempt"
 local fail = require "gilua.base.fail"

@@ -1,5 +1,5 @@
--- settings: options tables that refuse what they do not know.
--- A misspelt key is misuse: it raises at the caller's line and names the nearest known key.
+-- settings: tables of options that refuse unknown keys. An unknown key is a misuse: it raises an
+-- error at the caller's line, which names the nearest known key.
 
 local fail = require "gilua.base.fail"
 local nearest = require "gilua.base.nearest"

@@ -1,4 +1,4 @@
---- gilua: words for the shell's command line.
+--- shell: quotes words for the shell's command line.
 
 local M = {}
 

@@ -1,5 +1,5 @@
--- stats: the figures that summarise lists of numbers, and what can be concluded from them. Random
--- numbers come from a generator that is passed in, so that a result is reproducible.
+-- stats: summary statistics of lists of numbers, intervals and tests. Random numbers come from a
+-- generator that the caller passes, so results are reproducible.
 
 local M = {}
 

@@ -1,4 +1,4 @@
--- tempfolder: a folder for files that nobody wants afterwards.
+-- tempfolder: a temporary folder that is removed after use.
 
 local core = require "gilua.core"
 local fail = require "gilua.base.fail"

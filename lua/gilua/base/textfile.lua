@@ -1,4 +1,4 @@
--- textfile: a whole file as a text, and back, or a sentence about why not.
+-- textfile: reads a whole file as text and writes one, or returns a sentence about the failure.
 
 local attempt = require "gilua.base.attempt"
 local fail = require "gilua.base.fail"

@@ -1,5 +1,5 @@
---- trace: where an error came from, in the words of whose script it is. What lies between a script
--- and its mistake is gilua's own: it is shown only where the mistake may be gilua's too.
+--- trace: where an error came from, in terms of the user's script. Calls inside gilua are shown
+-- only when the mistake may be gilua's own.
 
 local ends = require "gilua.base.ends"
 local hint = require "gilua.base.hint"

@@ -1,5 +1,4 @@
---- undo: calls a function; whatever stops it, Ctrl-C too, something is undone before it goes on
--- upwards.
+--- undo: calls a function and undoes something if an error or Ctrl-C stops the function.
 
 local trace = require "gilua.base.trace"
 

@@ -1,8 +1,7 @@
---- Lua values as bytes, for messages between the host and its workers: nil, booleans, numbers,
--- strings and tables of them (metatables and metamethods do not count). decode(encode(v)) is v;
--- equal values have equal bytes, so that the bytes can serve as a key. Arrays travel beside the
--- bytes (core.array.share): in them stands which one of a list it is. The work is done in
--- src/bind/wire.c.
+--- wire: Lua values as bytes, for messages between the host and its workers: nil, booleans,
+-- numbers, strings and tables of them (without metatables). decode(encode(v)) is v. Equal values
+-- have equal bytes, so the bytes can serve as a key. Arrays travel beside the bytes
+-- (core.array.share), which hold their places in a list. src/bind/wire.c does the work.
 
 local core = require "gilua.core"
 

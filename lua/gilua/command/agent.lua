@@ -1,4 +1,4 @@
---- `gilua agent`: this machine works for gilua on others (docs/howto/cluster.md).
+--- `gilua agent`: makes this machine work for gilua on other machines (docs/howto/cluster.md).
 
 local devices = require "gilua.farm.devices"
 local filecache = require "gilua.farm.filecache"

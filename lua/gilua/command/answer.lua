@@ -1,6 +1,6 @@
--- answer: what a command says, to a person as it goes or, with --json, to a program at its end: one
--- JSON object on standard output, whatever happens. What ends a command is a sentence on standard
--- error in both, and with --json the object's `error` too.
+-- answer: a command's output: text for a person as the command goes on, or, with --json, one JSON
+-- object on standard output at its end, whatever happens. A failure is a sentence on standard error
+-- in both cases; with --json it is also the object's `error`.
 
 local ends = require "gilua.base.ends"
 local events = require "gilua.base.events"

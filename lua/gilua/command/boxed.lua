@@ -1,10 +1,10 @@
---- boxed: refuses to open what a stranger may have written where workers cannot be shut in.
+--- boxed: refuses to open a stranger's file when the workers cannot be put in a box.
 ---
---- The box of workers needs Landlock and seccomp (docs/security.md). Where the kernel lacks one, a
---- command that compiles or runs a kernel refuses, whatever the file: nobody vouches for it. The
---- person does with --no-box, which goes on with as much of the box as there is, or with
---- GILUA_BOX=off in the environment, which leaves it off. Both are printed before anything else. A
---- worker that cannot enter a box that the kernel claims to have refuses its jobs.
+--- The box needs Landlock and seccomp (docs/security.md). When the kernel lacks one of them, a
+--- command that compiles or runs a kernel refuses every file, since nobody vouches for it. The user
+--- can allow it: --no-box uses as much of the box as there is, and GILUA_BOX=off in the environment
+--- uses none. The first line of output says which. A worker refuses its jobs if it cannot enter a
+--- box that the kernel claims to have.
 
 local core = require "gilua.core"
 local crew = require "gilua.farm.crew"

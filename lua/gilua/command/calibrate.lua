@@ -1,9 +1,10 @@
 -- calibrate: `gilua calibrate FILE.lua --device cuda`: measures a GPU by microbenchmarks and writes
--- the model of it, which --gpu FILE.lua takes (fields: src/emu/cost/cost.h).
+-- its cost model for --gpu FILE.lua (fields: src/emu/cost/cost.h).
 --
--- Every kernel is timed with n rounds and with 2n; the difference is that of n rounds, without what
--- a launch takes. What is not measured is published for the compute capability, or scaled from an
--- H200 (gilua.base.gpus). With --device emu it measures the virtual GPU, whose numbers are known.
+-- It times every kernel with n rounds and with 2n; the difference is the time of n rounds without
+-- the launch. Fields that it cannot measure come from NVIDIA's figures for the compute capability
+-- or are scaled from an H200 (gilua.base.gpus). With --device emu it measures the virtual GPU,
+-- whose numbers are known.
 
 local answer = require "gilua.command.answer"
 local fail = require "gilua.base.fail"

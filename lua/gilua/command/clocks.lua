@@ -1,4 +1,4 @@
--- clocks: the time that a command may take, and a search within it.
+-- clocks: the time limits of a command and of a search within it.
 
 local gi = require "gilua"
 

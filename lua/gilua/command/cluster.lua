@@ -1,4 +1,4 @@
---- `gilua cluster status`: who works through a NATS server, and for whom (docs/howto/cluster.md).
+--- `gilua cluster status`: lists the agents and managers of a NATS server (docs/howto/cluster.md).
 
 local answer = require "gilua.command.answer"
 local core = require "gilua.core"

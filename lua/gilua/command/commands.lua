@@ -1,5 +1,5 @@
 -- commands: gilua new, check, tune, evolve, apply, verify, resume, log, show … Each reads its own
--- command line. How they end: lua/gilua/base/ends.lua.
+-- command line. lua/gilua/base/ends.lua says how they end.
 
 local answer = require "gilua.command.answer"
 local boxed = require "gilua.command.boxed"

@@ -1,4 +1,4 @@
---- `gilua doctor`: what this machine has, and what to do about what it lacks.
+--- `gilua doctor`: reports what this machine has, and how to get what it lacks.
 
 local answer = require "gilua.command.answer"
 local core = require "gilua.core"

@@ -1,10 +1,9 @@
---- endtoend: `gilua apply RUN --build 'make' --run './app args'`: the changes are put into the
---- sources, the program is built and run, and what it prints and writes is compared with what it
---- printed and wrote before. Both commands are the person's own and run as typed, in no box.
+--- endtoend: `gilua apply RUN --build 'make' --run './app args'`: changes the sources, builds and
+--- runs the program, and compares its output and files with those of the original. Both commands
+--- are the user's own and run as typed, in no box.
 ---
---- The program as it is runs twice: what differs then (times, dates) is no answer, and is not
---- compared. Files that it writes are those below the current folder that a run leaves new or
---- changed.
+--- The original program runs twice: parts that differ between the two runs (times, dates) are not
+--- compared. Its files are those below the current folder that a run creates or changes.
 
 local answer = require "gilua.command.answer"
 local boxedprogram = require "gilua.farm.boxedprogram"

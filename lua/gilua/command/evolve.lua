@@ -1,5 +1,5 @@
--- evolve: gilua evolve, and the search that improve begins. It leaves a run's folder, which apply
--- and verify take, and from which evolution may start again.
+-- evolve: gilua evolve, and the search within gilua improve. It writes a run's folder, which apply
+-- and verify read, and from which evolution can continue.
 
 local crew = require "gilua.farm.crew"
 local ends = require "gilua.base.ends"

@@ -1,6 +1,6 @@
 -- improve: gilua improve: from a file to a verdict in one command. It makes the problem (new),
--- checks it, tunes it where it has few settings, evolves, verifies, and says what came of it. Each
--- step is that of the command of its name; here they share one clock, and say one line each.
+-- checks it, tunes it if it has few settings, evolves, verifies and prints a verdict. Each step is
+-- that of the command with its name. They share one time limit and one line of progress.
 
 local answer = require "gilua.command.answer"
 local boxed = require "gilua.command.boxed"

@@ -1,8 +1,9 @@
--- judge: `gilua judge OLD NEW`: is the kernel of another file right, and is it faster?
+-- judge: `gilua judge OLD NEW`: tells whether the kernel of another file is right, and whether it
+-- is faster. OLD is a CUDA file, a problem's folder or a recording.
 --
--- Statuses: 0 right and faster, 3 right and not faster, 1 wrong, 2 the command line is not
--- understood or it cannot be judged. OLD is a CUDA file, a problem's folder or a recording. With
--- --fault the one case is run again that an earlier judgement wrote.
+-- Statuses: 0 right and faster; 3 right and not faster; 1 wrong; 2 a bad command line, or the
+-- kernel cannot be judged. --fault runs the one case again that an earlier judgement wrote to a
+-- file.
 
 local answer = require "gilua.command.answer"
 local boxed = require "gilua.command.boxed"

@@ -1,12 +1,12 @@
--- laboratory: what `gilua watch` answers to the laboratory of a run's page: the run, its mutants a
--- page at a time, one mutant's story; and the commands behind its buttons. These are gilua's own
--- and have no words of the asker's but a mutant's number. One runs at a time, in a process that
--- ends with the server.
+-- laboratory: the answers of `gilua watch` to the laboratory on a run's page: the run, its mutants
+-- a page at a time, one mutant's story, and the commands behind the page's buttons. These are
+-- gilua's own commands; of a request they contain a mutant's number and no other text. One command
+-- runs at a time, in a process that ends with the server.
 --
---   head            the run: name, best, kernel             mutants/N   a page, behind mutant N
---   mutant/N        one mutant's story                      job/N       what a command has printed
---   do/NAME/N[/G]   GET: which command that is; POST: begins it
---   which/W/…       the same of another evolution of the folder
+--   head            the run: name, best, kernel             mutants/N   a page, after mutant N
+--   mutant/N        one mutant's story                      job/N       output of a command
+--   do/NAME/N[/G]   GET: the command line; POST: starts it
+--   which/W/…       the same for another evolution in the folder
 
 local attempt = require "gilua.base.attempt"
 local columns = require "gilua.report.mutantcolumns"

@@ -1,4 +1,4 @@
--- luafile: what a Lua file returns that a command was given: a formula, a scheme.
+-- luafile: loads a Lua file that a command was given (a formula, a scheme) and returns its value.
 
 local fail = require "gilua.base.fail"
 local textfile = require "gilua.base.textfile"

@@ -1,4 +1,4 @@
--- meant: what a person most likely meant by a word that is neither command nor script.
+-- meant: suggests a command or script for a word that is neither.
 
 local ends = require "gilua.base.ends"
 local fail = require "gilua.base.fail"

@@ -1,4 +1,4 @@
--- merge: gilua merge OUT RUN …
+-- merge: `gilua merge OUT RUN …`: puts several runs' archives into one.
 
 local answer = require "gilua.command.answer"
 local gi = require "gilua"

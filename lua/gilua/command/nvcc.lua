@@ -1,4 +1,4 @@
---- `gilua nvcc …`: nvcc with a program's own words, for the virtual GPU.
+--- `gilua nvcc …`: runs nvcc with a program's own arguments, adapted to the virtual GPU.
 
 local ends = require "gilua.base.ends"
 local fail = require "gilua.base.fail"

@@ -1,4 +1,4 @@
--- past: what a run's archive tells people: gilua log, show, export, rescore.
+-- past: gilua log, show, export and rescore, which report from a run's archive.
 
 local answer = require "gilua.command.answer"
 local ends = require "gilua.base.ends"

@@ -1,7 +1,7 @@
--- profile: `gilua profile DIR`: where a kernel's time goes, by part or by line, and how near it is
--- to the least time that its work can take (gilua.base.roofline). Of a run's folder the kernel is
--- its winner or another of its mutants, with a gene left out where that is asked. On the virtual
--- GPU, which counts everything.
+-- profile: `gilua profile DIR`: a kernel's time by part or by line, and its ratio to the shortest
+-- time that its work allows (gilua.base.roofline). For a run's folder the kernel is the winner or
+-- another mutant; one of its genes can be left out. It runs on the virtual GPU, which counts
+-- everything.
 
 local answer = require "gilua.command.answer"
 local boxed = require "gilua.command.boxed"

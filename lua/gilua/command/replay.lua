@@ -1,4 +1,4 @@
--- replay: gilua replay RUN: its search simulated from its archive.
+-- replay: `gilua replay RUN`: simulates a run's search from its archive.
 
 local answer = require "gilua.command.answer"
 local gi = require "gilua"

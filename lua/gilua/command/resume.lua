@@ -1,5 +1,5 @@
--- resume: gilua resume RUN. A run is begun again as it was begun, from its seed; its archive
--- answers what is known, so that it is soon where it was.
+-- resume: `gilua resume RUN`: starts a run again from its seed. The archive answers what is known,
+-- so the run soon reaches the point where it ended.
 
 local fail = require "gilua.base.fail"
 local gi = require "gilua"

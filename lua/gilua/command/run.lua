@@ -1,6 +1,6 @@
---- `gilua run [options] -- PROGRAM …`: a whole CUDA program on the virtual GPU. The program is one
---- built by its own makefile; gilua's library takes the place of its CUDA run-time library.
---- `gilua record` does the same and keeps what the program asked of its GPU.
+--- `gilua run [options] -- PROGRAM …`: runs a whole CUDA program on the virtual GPU. The program's
+--- own makefile has built it; gilua's library replaces its CUDA run-time library. `gilua record`
+--- does the same and records the program's calls.
 
 local answer = require "gilua.command.answer"
 local core = require "gilua.core"

@@ -1,5 +1,5 @@
--- rundiff: gilua diff A B: in what two runs differ: settings, worlds, the best genomes gene by
--- gene, their sources and times, and where the histories part.
+-- rundiff: `gilua diff A B`: the differences of two runs: settings, versions, the best genomes gene
+-- by gene, their sources and times, and the generation at which the histories part.
 
 local answer = require "gilua.command.answer"
 local gi = require "gilua"

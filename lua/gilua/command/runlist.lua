@@ -1,5 +1,5 @@
--- runlist: the page of a folder that holds several runs, as islands leave it: a line each, with its
--- state and how far it is, and a link to its own page. It loads itself again while one is on.
+-- runlist: the page of a folder that holds several runs, such as islands: a line each, with state,
+-- progress and a link to the run's page. The page reloads itself while a run goes on.
 
 local attempt = require "gilua.base.attempt"
 local core = require "gilua.core"

@@ -1,6 +1,5 @@
--- runs: the folder that a run leaves, as data: what was found, and what was run to find it. A
--- folder may come from a stranger, so that nothing in it is believed to have the right form, and
--- nothing in it is run.
+-- runs: reads the folder that a run leaves: its results, and the settings that produced them. The
+-- folder may come from a stranger: every value's form is checked, and nothing in it is run.
 
 local attempt = require "gilua.base.attempt"
 local ends = require "gilua.base.ends"

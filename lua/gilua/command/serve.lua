@@ -1,6 +1,6 @@
--- serve: `gilua serve --mcp`: gilua as a tool of agents, by the Model Context Protocol over
--- standard input and output (gilua.base.mcp). Each call of a tool is a gilua of its own that runs
--- beside the server: what goes wrong there is the answer, and a call that is cancelled is ended.
+-- serve: `gilua serve --mcp`: offers gilua as a tool for agents, by the Model Context Protocol over
+-- standard input and output (gilua.base.mcp). Each call of a tool is a process of gilua beside the
+-- server. A failure there is the call's answer; cancelling a call ends its process.
 
 local core = require "gilua.core"
 local ends = require "gilua.base.ends"

@@ -1,5 +1,5 @@
--- set: what `gilua replay --set KEY=VALUE` says, as fields of a scheme: numbers and genomes as they
--- are, functions by the names that they have in gilua. What an archive cannot answer is refused.
+-- set: `gilua replay --set KEY=VALUE` as fields of a scheme: numbers and genomes as they are,
+-- functions by their names in gilua. Fields whose effect an archive cannot answer are refused.
 
 local control = require "gilua.search.control"
 local ends = require "gilua.base.ends"

@@ -1,5 +1,5 @@
--- tune: gilua tune, and the tuning with which evolve and improve begin. It leaves a run's folder,
--- which apply and verify take, and from which evolution may start.
+-- tune: gilua tune, and the tuning at the start of evolve and improve. It writes a run's folder,
+-- which apply and verify read, and from which evolution can start.
 
 local answer = require "gilua.command.answer"
 local boxed = require "gilua.command.boxed"

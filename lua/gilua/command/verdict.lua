@@ -1,5 +1,5 @@
--- verdict: the last sentence of gilua improve: what was gained, how far it can be trusted, and the
--- command that comes next.
+-- verdict: the last sentence of gilua improve: the gain, how far it can be trusted, and the next
+-- command.
 
 local ends = require "gilua.base.ends"
 local gi = require "gilua"

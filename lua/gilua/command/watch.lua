@@ -1,8 +1,8 @@
--- watch: gilua watch RUN: the page of a run, served to a browser on this machine, or over ssh on
--- another. The address has a name that nobody can guess: on a machine of many people only those who
--- know the address see the page. Nothing but files of the run's own folder is served, and what its
--- archive tells of its mutants (gilua.command.laboratory). A folder that holds runs, those of
--- islands say, has a page that leads to theirs.
+-- watch: `gilua watch RUN`: serves a run's page to a browser on this machine, or over ssh on
+-- another. The address contains a name that nobody can guess, so other users of the machine cannot
+-- see the page. It serves files of the run's own folder, and what the archive says of its mutants
+-- (gilua.command.laboratory). A folder with several runs, such as islands, has a page that links to
+-- each.
 
 local core = require "gilua.core"
 local fail = require "gilua.base.fail"

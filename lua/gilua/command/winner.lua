@@ -1,4 +1,4 @@
--- winner: gilua apply and verify: what to do with what a run found.
+-- winner: gilua apply and gilua verify: puts a run's best mutant into the sources, and tests it.
 
 local ends = require "gilua.base.ends"
 local fail = require "gilua.base.fail"
