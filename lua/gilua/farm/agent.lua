@@ -1,9 +1,9 @@
 --- agent: works for managers on other machines (cluster.lua), with a crew of its own for each run.
 --
--- Whose problem it is does not matter as long as it lies here too: a manager says where, and what
--- is in its files; a folder of other content is no work. An agent runs nothing of a problem itself:
--- its workers do, in their box. Cases are built here, from what makes them, and are held against
--- the manager's by 128 bits of all that is in them.
+-- The problem's folder must exist on the agent's machine. A manager names the folder and a key of
+-- its files; if the files differ, the agent refuses the work. The agent runs nothing of a problem
+-- itself: its workers do, in their box. It builds cases from their descriptions and compares them
+-- with the manager's by 128 bits of their content.
 
 local attempt = require "gilua.base.attempt"
 local cluster = require "gilua.farm.cluster"

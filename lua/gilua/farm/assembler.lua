@@ -1,4 +1,5 @@
---- assembler: what of a compiler's options is for the assembler, which makes machine code of PTX.
+--- assembler: selects the compiler options that the assembler needs, which turns PTX into machine
+--- code.
 
 local M = {}
 

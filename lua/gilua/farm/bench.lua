@@ -1,13 +1,13 @@
 --- bench: a boxed worker that launches kernels for a caller that waits.
 --
 -- `gilua new`, `check`, `evolve`, `verify` and the prompt run the unmodified kernel to learn about
--- it: does a guess run, what does rounding do to the answers, which lines are reached. Recordings
--- are replayed for the same reasons. All of that happens here, so that gilua's own process launches
--- nothing (core.device.refuse_launches).
+-- it: whether a guess runs, how rounding changes the answers, which lines are reached. They replay
+-- recordings for the same reasons. All of that runs here, so gilua's own process launches nothing
+-- (core.device.refuse_launches).
 --
--- There is one worker a device. It does one job at a time and stays warm. A job carries all that
--- it needs, so it is sent again where somebody kills the worker. A job that ends its worker by
--- itself is refused in one sentence; so is one that is over its time or its memory.
+-- There is one worker a device. It does one job at a time and stays warm. A job carries all its
+-- data, so it is sent again if somebody kills the worker. A job that ends its worker by itself, or
+-- exceeds its time or memory, is refused in one sentence.
 
 local crew = require "gilua.farm.crew"
 local devices = require "gilua.farm.devices"

@@ -1,9 +1,10 @@
---- bombs: mutants that kept a compiler busy until its time was over. What made them so is learnt,
---- and not compiled again.
+--- bombs: mutants that kept a compiler busy until its time was over. The genes at fault are learnt,
+--- and mutants that contain them are not compiled again.
 --
--- A gene of a bomb that is in some mutant that was compiled is not to blame alone. Where one gene
--- is left, it is; else the whole of them, together. What is learnt counts from the next evaluation
--- on, for what a mutant's fate is must not depend on who was compiled first.
+-- A gene of a bomb is cleared when another mutant that contains it was compiled. If one gene of the
+-- bomb is left, that gene is at fault; otherwise all that are left are, together. What is learnt
+-- counts from the next evaluation on, so that a mutant's result does not depend on the order in
+-- which mutants were compiled.
 
 local genomes = require "gilua.search.genome"
 

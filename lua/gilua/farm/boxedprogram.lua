@@ -1,6 +1,6 @@
---- boxedprogram: runs a stranger's program, or his makefile, in the box of workers: it reads files,
---- writes below one scratch folder, has no network and signals nobody. docs/security.md has all of
---- it. What it starts is in the same box, and ends with it.
+--- boxedprogram: runs a stranger's program or makefile in the box of workers: it may read files and
+--- write below one scratch folder; it has no network and can signal no other process
+--- (docs/security.md). Its child processes are in the same box, and end with it.
 
 local core = require "gilua.core"
 local printable = require "gilua.base.printable"

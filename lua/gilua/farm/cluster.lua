@@ -1,18 +1,18 @@
 --- cluster: a crew on other machines. It takes jobs as crew.lua does, and gives them to agents
--- (agent.lua), each with a crew of its own. The agent decides whose doing a loss is, what a mutant
--- may use, and the box; the manager only knows whether an agent is there.
+-- (agent.lua), each with a crew of its own. The agent assigns the blame for a lost worker, limits a
+-- mutant's resources, and keeps the box. The manager only knows whether an agent is alive.
 --
--- The manager owns the table of jobs. An agent is given as many as keep it busy, and tells each
--- second which it has in hand: what it was given and has not is given out again, and so is all that
--- an agent had that was not heard of for SILENT_S. A job may so be done twice. The first answer
--- counts; on the virtual GPU they are equal. No message has to arrive.
+-- The manager owns the table of jobs. It gives an agent as many as keep it busy; each second the
+-- agent reports the jobs that it has. A job that the agent does not report is given out again, and
+-- so are all jobs of an agent that was silent for SILENT_S. A job may so be done twice: the first
+-- answer counts, and on the virtual GPU both are equal. No single message has to arrive.
 --
--- No source and no code passes through the manager: an agent receives a genome and the hash of its
--- source, makes that source itself, and keeps what it compiles (codestore.lua). Work on a code goes
--- to the agent that has it, unless that agent is behind others.
+-- Neither source nor code passes through the manager. An agent receives a genome and the hash of
+-- its source, makes the source itself, and keeps the compiled code (codestore.lua). Work on a code
+-- goes to the agent that has it, unless that agent has more waiting work than the others.
 --
 -- Subjects: gilua.call (managers to all agents), gilua.beat (agents to all), gilua.state (managers
--- to who wants to know), gilua.agent.ID (to one agent, of another too), gilua.run.RUN (to one
+-- to anybody), gilua.agent.ID (to one agent, also from another agent), gilua.run.RUN (to one
 -- manager).
 
 local codestore = require "gilua.farm.codestore"

@@ -1,10 +1,10 @@
---- codestore: what compilers made at an agent, by its hash, so that it need not travel.
+--- codestore: compiled code, kept by the agent that compiled it under the code's hash.
 --
--- A manager knows PTX or machine code by a ticket: its hash, its size, and which agent has it.
--- In the messages of jobs a ticket stands where the code would. An agent that has the code puts it
--- there; one that has not asks the agent that the ticket names, and keeps what it gets. Where that
--- one does not answer, or has it no more, the agent reports that it is missing, and the manager has
--- it made again (funnel.lua).
+-- A manager has a ticket in place of PTX or machine code: its hash, its size, and the agent that
+-- has it. Messages of jobs contain the ticket. An agent that has the code puts it in the ticket's
+-- place; another one fetches it from the agent that the ticket names, and keeps it. If that agent
+-- does not answer or no longer has the code, the code is reported missing, and the manager has it
+-- compiled again (funnel.lua).
 
 local core = require "gilua.core"
 local jobqueue = require "gilua.farm.jobqueue"

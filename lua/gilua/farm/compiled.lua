@@ -1,4 +1,4 @@
---- What compilers made, under the hash of what they were given: nothing is compiled twice.
+--- compiled: the results of compilations by the hash of their inputs: nothing is compiled twice.
 
 local core = require "gilua.core"
 

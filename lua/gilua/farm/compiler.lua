@@ -1,8 +1,8 @@
---- compiler: NVRTC for one source at a time, which is what gi.compile is.
+--- compiler: NVRTC for one source at a time (gi.compile).
 --
--- A stranger's source may make the compiler crash, grow or never end, and while it works NVRTC
--- listens to nobody. So it has a worker of its own, boxed and bounded as those of the farm: what it
--- does to that costs a sentence, and Ctrl-C ends it. In a worker it compiles where it is.
+-- A stranger's source may make the compiler crash, grow or never end, and NVRTC cannot be
+-- interrupted. So it runs in a boxed and bounded worker of its own: a failure there is one
+-- sentence, and Ctrl-C ends the worker. Inside a worker it compiles in the same process.
 
 local core = require "gilua.core"
 local crew = require "gilua.farm.crew"

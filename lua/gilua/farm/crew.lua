@@ -1,38 +1,39 @@
---- The farm's worker processes: who is free, what waits, and who is to blame when one is lost.
+--- crew: the farm's worker processes: it gives jobs to free workers, and decides which job is at
+-- fault when a worker is lost.
 --
--- A worker serves its jobs in the order they were sent. So when it is lost, the first job it had
--- not answered is concerned; the others are sent again as if nothing had happened. What follows for
--- that one depends on whose doing the loss was:
+-- A worker serves its jobs in the order in which they were sent. When it is lost, the first job
+-- without an answer is concerned; the others are sent again as if nothing had happened. The reason
+-- of the loss decides about that first job:
 --
---   killed    From outside: nobody's. The job is sent again, one of several mutants in parts in the
---             end, since what is short is done before the next kill; when nothing but such losses
---             comes any more, the run ends with a sentence, and no mutant is blamed.
+--   killed    From outside: no job is at fault. The job is sent again; a job of several mutants is
+--             sent in parts in the end, since short jobs finish before the next kill. If only such
+--             losses come any more, the run ends with a sentence, and no mutant is blamed.
 --   died memory timeout
---             Its own: a fault, its size, the processor time it took. A job of several mutants is
---             tried again in parts, one mutant each. A job of one is tried again by a worker that
---             has done nothing yet and gets nothing else meanwhile. It is blamed when it has lost
---             two workers while nothing else was asked of them.
---   starved   The machine's memory ran out. As its own, but tried again when all else is done, so
---             that nobody else uses memory.
---   doubt     The worker answered that its compiler failed in a way that may be due to what it
---             compiled before. Tried again in the same way; what a new compiler says counts.
+--             By the job: a fault, its size, its processor time. A job of several mutants is tried
+--             again in parts, one mutant each. A job of one is tried again by a fresh worker that
+--             does nothing else meanwhile. It is blamed after it has lost two workers that were
+--             doing nothing else.
+--   starved   The machine's memory ran out. Treated as by the job, but tried again after all other
+--             jobs, when they use no memory.
+--   doubt     The worker answered that its compiler failed, perhaps because of an earlier
+--             compilation. Tried again in the same way; the result of a fresh compiler counts.
 --
--- Time is the processor's, since a worker that others keep from running is not slow. Only where a
--- worker waits for a GPU, or sleeps, does the clock on the wall end it.
+-- Times are processor seconds, since a worker that the system does not run is not slow. The wall
+-- clock limits only a worker that waits for a GPU or sleeps.
 --
 -- A job is a table:
---   kind       what to do first is decided by it: see jobqueue.lua
---   role       which workers can serve it: "host" or "device"
---   message    fun(worker): table, share?   what is sent
---   done       fun(reply: table, worker)    the answer
---   blame      fun(status, reason)          it is guilty
---   parts      fun(): job[]?                the same for one mutant each; nil where it is one
+--   kind       decides the order of jobs (jobqueue.lua)
+--   role       the workers that can serve it: "host" or "device"
+--   message    fun(worker): table, share?   the message to send
+--   done       fun(reply: table, worker)    receives the answer
+--   blame      fun(status, reason)          the job is at fault
+--   parts      fun(): job[]?                one job a mutant; nil if the job has one mutant
 --   strikes    STRIKES - 1: it is blamed for the first worker that it loses
---   sleep_s    seconds by the clock that it may go without any of a processor
---   limit_s    seconds of a processor (of a GPU's worker: by the clock) it may take, or a function
---              that says how many: it is asked until they are over
---   once       what it takes of a processor is its own: it is blamed for the first worker that it
---              loses by that
+--   sleep_s    seconds by the wall clock that it may use no processor time
+--   limit_s    processor seconds (for a GPU's worker: wall seconds) that it may use, or a function
+--              that returns them, called until they are over
+--   once       its processor time is its own: it is blamed for the first worker that it loses by
+--              exceeding it
 --   failed     fun(failure): the worker's own code, or a problem's, has failed; nil: that is raised
 
 local fail = require "gilua.base.fail"

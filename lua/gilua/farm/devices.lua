@@ -1,4 +1,4 @@
---- devices: what a farm's workers run on, and how many workers that takes.
+--- devices: the devices on which a farm's workers run, and the number of workers for each.
 
 local attempt = require "gilua.base.attempt"
 local core = require "gilua.core"

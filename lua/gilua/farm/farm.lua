@@ -1,13 +1,13 @@
---- The evaluation farm: genomes in, measurements out, through the cheapest filter first.
+--- farm: the evaluation farm: genomes in, measurements out. The cheapest filter comes first:
 --
 --   duplicate genome -> duplicate source -> does not compile
 --     -> compiled in haste, while most are wrong: small case on the virtual GPU -> duplicate PTX
 --     -> small case on the virtual GPU with every check on -> machine code, duplicate or not
 --     -> whole case, every answer checked -> careful timing (device cuda)
 --
--- One mutant's way through it is funnel.lua; the worker processes, and who loses one, are crew.lua;
--- here is what a script sees: populations in, lists out, in order, and counted.
--- Results do not depend on how many workers there are or on which of them was faster.
+-- funnel.lua takes one mutant through it; crew.lua has the worker processes. This file is what a
+-- script sees: populations in, lists of measurements out, in order, and counts. Results do not
+-- depend on the number of workers or on their speed.
 
 local fail = require "gilua.base.fail"
 local core = require "gilua.core"

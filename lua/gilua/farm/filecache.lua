@@ -1,9 +1,9 @@
---- filecache: files that an agent has fetched, in a folder, each under what it holds. What nobody
--- has used for longest goes when the folder would grow past its bound. Several agents of one user
--- may share a folder: what one of them has in use is not a minute old (`touch`).
+--- filecache: files that an agent has fetched, in a folder, each under a key of its content. When
+-- the folder would grow past its bound, the least recently used files are removed. Several agents
+-- of one user may share a folder: a file in use was touched less than a minute ago (`touch`).
 --
--- A file is asked for piece by piece, in order; what does not come is asked for again, in turn of
--- those who have it. What has come is held against its hash, and so is what lay there already.
+-- A file is requested in pieces, in order. A missing piece is requested again from the next agent
+-- that has the file. Every file, fetched or found, is compared with its hash.
 
 local core = require "gilua.core"
 local fail = require "gilua.base.fail"

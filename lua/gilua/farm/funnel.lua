@@ -1,26 +1,25 @@
---- The funnel of an evaluation: how one mutant gets from its genome to its measurement.
+--- funnel: takes one mutant from its genome to its measurement.
 --
--- A mutant is a plan here (plan.lua), and `advance` takes it as far as what is known about it
--- allows. It then waits for a topic (a compilation, a check, the case ...), and whoever settles the
--- topic advances all that wait for it. So everything flows at once, and nothing is done twice: what
--- is known is kept under the hash of the source, of the PTX, or of the machine code.
+-- A mutant is a plan here (plan.lua), and `advance` takes it as far as its known facts allow. It
+-- then waits for a topic (a compilation, a check, the case …); whatever settles the topic advances
+-- all plans that wait for it. Nothing is done twice: results are kept under the hash of the source,
+-- of the PTX, or of the machine code.
 --
 --   plan:      genome -> source
 --   compile:   source -> PTX, in batches
---   edit:      PTX -> PTX, where the genome has genes for it
---   check:     the small case on the virtual GPU with every check on; holds for every case. Where
---              the scheme wants no more of those that are wrong there, they stop here (screen.lua)
---   machine:   source -> machine code, for a GPU: half of a compilation's time goes into that, and
---              most mutants never come so far
---   run:       the whole case on the device; holds for the case at hand
+--   edit:      PTX -> PTX, if the genome has genes for it
+--   check:     the small case on the virtual GPU with every check on; holds for every case. If the
+--              scheme needs no more of mutants that are wrong there, they stop here (screen.lua)
+--   machine:   source -> machine code, for a GPU: this is half of a compilation's time, and most
+--              mutants never come so far
+--   run:       the whole case on the device; holds for this case
 --
--- Where a memory is given (gi.archive), it is asked before anything is done, and told of all that
--- is found out: a run that is begun again with the same seed finds what it had. What a memory
--- answers counts as done, so that the results of such a run are those of one never disturbed.
+-- A memory (gi.archive), if given, is consulted before any work and is told every result. So a run
+-- that is started again with the same seed finds its earlier results. An answer of the memory
+-- counts as work done, so the counts of a resumed run are those of an undisturbed one.
 --
--- What was done and what was spared is counted here, where it happens. What this file does not
--- decide: which worker does what (crew.lua), and what a script sees (farm.lua). The stages are
--- in stages/: what this file has is the way from one to the next.
+-- This file counts what was done and what was spared. crew.lua decides which worker does it,
+-- farm.lua what a script sees, and stages/ has the stages.
 
 local bombs = require "gilua.farm.bombs"
 local fail = require "gilua.base.fail"

@@ -1,7 +1,7 @@
---- Runs mutants of a recorded problem on a GPU: the whole recording is replayed with the mutant's
---- code, first once, each kernel timed and every piece that the program copied out compared, then
---- again and again, for the time of the whole sequence. It replaces runner.lua, and
---- inherits what is not of one launch alone; replayer.lua is its twin for the virtual GPU.
+--- gpureplayer: runs mutants of a recorded problem on a GPU. It replays the whole recording with
+--- the mutant's code: once with each kernel timed and every copied piece compared, then repeatedly
+--- for the time of the whole sequence. It replaces runner.lua and inherits the parts that do not
+--- concern a single launch; replayer.lua does the same on the virtual GPU.
 
 local runner = require "gilua.farm.runner"
 local settings = require "gilua.base.settings"

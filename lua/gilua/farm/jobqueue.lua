@@ -1,5 +1,5 @@
---- jobqueue: jobs that wait, by kind and by who can serve them. What is nearest to a result goes
--- first: memory stays small and results come early.
+--- jobqueue: waiting jobs, by kind and by the workers that can serve them. The job nearest to a
+--- measurement goes first: memory stays small and results come early.
 
 local M = {}
 

@@ -1,11 +1,12 @@
 --- link: messages of any size between a manager and its agents, by subject (core.net).
 --
--- A message is a Lua value (gilua.base.wire). What is more than the server takes at once goes in
--- parts, which come in their order or not at all: of a message some of whose parts are lost nothing
--- comes. Nothing else is promised either; who needs an answer asks again.
+-- A message is a Lua value (gilua.base.wire). One that is longer than the server allows is sent in
+-- parts; they arrive in order, and a message that lacks a part is dropped. Delivery is not
+-- guaranteed: a sender that needs an answer sends again.
 --
--- Who we are, for the server, is said by the environment, in the names that NATS' own command line
--- has: a command line is seen by everybody on the machine, and kept in the archive of a run.
+-- Credentials come from environment variables with the names that NATS' own command line uses. On
+-- gilua's command line every user of the machine could read them, and a run's archive would keep
+-- them.
 
 local attempt = require "gilua.base.attempt"
 local core = require "gilua.core"

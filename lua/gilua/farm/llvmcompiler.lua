@@ -1,5 +1,5 @@
---- llvmcompiler: CUDA source to PTX by clang and LLVM, in a worker: clang is a process, and what
--- LLVM does to its own is not to be known beforehand.
+--- llvmcompiler: CUDA source to PTX by clang and LLVM, in a worker: clang is a process of its own,
+-- and LLVM may end the process in which it runs.
 
 local assembler = require "gilua.farm.assembler"
 local compilers = require "gilua.problem.compilers"

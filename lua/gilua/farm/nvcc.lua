@@ -1,7 +1,7 @@
---- nvcc: how programs are built for the virtual GPU. NVIDIA's compiler gets a program's own
---- options, but for those that name GPUs, the run-time library and debugging, which are replaced:
---- PTX for the virtual GPU, the shared library, lines. So a GPU that a new compiler does not know
---- (sm_35) does not stop an old makefile, and nothing is compiled twice.
+--- nvcc: builds programs for the virtual GPU. It passes a program's own options to NVIDIA's
+--- compiler and replaces those for GPUs, run-time library and debugging: PTX for the virtual GPU,
+--- the shared library, line numbers. So a makefile may name a GPU that the compiler no longer knows
+--- (sm_35), and nothing is compiled twice.
 
 local core = require "gilua.core"
 local fail = require "gilua.base.fail"

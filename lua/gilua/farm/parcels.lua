@@ -1,7 +1,6 @@
---- parcels: files of a problem that need not lie where an agent is: recordings, and the libraries
--- of references in C, which so are built once. A manager offers them by what they hold
--- (fingerprint.whole); an agent that has none of that fetches it, piece by piece, from there
--- (filecache.lua).
+--- parcels: files of a problem that an agent can fetch: recordings, and the libraries of C
+--- references, which are then built once. A manager offers each under a key of its content
+--- (fingerprint.whole). An agent that does not have it fetches it in pieces (filecache.lua).
 
 local creference = require "gilua.problem.creference"
 local fingerprint = require "gilua.base.fingerprint"

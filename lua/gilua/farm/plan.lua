@@ -1,6 +1,5 @@
---- A plan: one mutant on its way through the funnel, from its text to what is known of it.
---
--- What is asked of it are verbs (check, run), what it is and what was found are nouns.
+--- plan: one mutant on its way through the funnel: its text, and what is known of it so far. Fields
+-- named by verbs (check, run) are requests; fields named by nouns are facts and results.
 
 local assembler = require "gilua.farm.assembler"
 local compilers = require "gilua.problem.compilers"

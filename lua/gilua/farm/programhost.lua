@@ -1,5 +1,5 @@
---- programhost: what a whole CUDA program needs to run on gilua's own CUDA library, or to be
---- recorded on a GPU: the library's folder, its settings, the program's environment.
+--- programhost: prepares a whole CUDA program to run on gilua's own CUDA library, or to be recorded
+--- on a GPU: the library's folder, its settings, the program's environment.
 
 local core = require "gilua.core"
 local fail = require "gilua.base.fail"

@@ -1,9 +1,9 @@
---- Runs mutants of a recorded problem (gilua.recorded): the recording is replayed on the virtual
---- GPU with the mutant's code in the place of its kernels, and every piece that the program copied
---- out is compared with what it got then. It stands where runner.lua stands for one launch.
+--- replayer: runs mutants of a recorded problem (gilua.recorded). It replays the recording on the
+--- virtual GPU with the mutant's code in place of its kernels, and compares every piece that the
+--- program copied out with the recorded one. For such problems it replaces runner.lua.
 --
--- What else the program launched runs as recorded. A host loop that ended on what it read goes as
--- it went then, so that each piece must agree in its turn.
+-- The program's other launches run as recorded. A host loop that ended because of a value it read
+-- has its recorded number of iterations, so each piece must agree in its turn.
 
 local attempt = require "gilua.base.attempt"
 local core = require "gilua.core"

@@ -1,9 +1,9 @@
---- Runs compiled mutants of one problem on one device and checks every answer. Used inside workers,
--- and by scripts that want no worker.
+--- runner: runs compiled mutants of one problem on one device and checks every answer. Workers use
+-- it, and scripts that need no worker.
 --
--- A mutant is never believed. The output holds sentinels before every launch, timed ones too, and
--- device variables their initial values; every answer is compared; inputs and the zones around
--- every buffer must be as they were; and after timing all of it is looked at once more.
+-- It never trusts a mutant. Before every launch, timed ones too, it fills the output with sentinels
+-- and resets device variables. It compares every answer. Inputs and the guard zones around every
+-- buffer must be unchanged. After the timing it checks all of that once more.
 
 local attempt = require "gilua.base.attempt"
 local core = require "gilua.core"

@@ -1,9 +1,9 @@
---- screen: what a mutant's answers on the small case say, before it costs more.
+--- screen: stops a mutant early whose answers on the small case are wrong.
 --
--- A checked run ends with answers, which are compared as those of a whole case are. Who has wrong
--- ones there is wrong, whatever the whole case would say. Where a scheme wants to know no more of
--- such mutants, the small case is their measurement: they get no machine code and no run of the
--- whole case.
+-- A checked run ends with answers, which are compared like those of a whole case. A mutant that is
+-- wrong there is wrong, whatever the whole case would show. If the scheme needs no more of such
+-- mutants, the small case is their measurement: they get no machine code and no run of the whole
+-- case.
 
 local fitness = require "gilua.search.fitness"
 

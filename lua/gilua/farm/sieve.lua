@@ -1,7 +1,7 @@
---- sieve: while most mutants are wrong, each is compiled in haste first and run on the small case.
--- Who has wrong answers there ends there, as by screen.lua; all others go the usual way from its
--- beginning, so that the sieve says of nobody that he is right. In haste the optimiser takes a
--- fraction of its time: what is left is about half of a compilation to PTX.
+--- sieve: while most mutants are wrong, compiles each in haste first and runs it on the small case.
+-- A mutant that is wrong there stops, as by screen.lua. All others start the usual way from its
+-- beginning, so the sieve never declares a mutant right. In haste the optimiser takes a fraction of
+-- its time, and a compilation to PTX takes about half.
 
 local core = require "gilua.core"
 local plans = require "gilua.farm.plan"

@@ -1,12 +1,11 @@
---- together: mutants of a recorded problem measured on several recordings, each as good as on the
---- worst. Programs whose options, sizes or data differ tell what one alone cannot: an edit that is
---- right with one option and wrong with another is wrong.
+--- together: measures mutants of a recorded problem on several recordings; a mutant is as good as
+--- on its worst one. Recordings with other options, sizes or data show what one cannot: an edit
+--- that is wrong with one option is wrong.
 --
--- A measurement of several recordings is that of the one where the mutant's time over the
--- unmodified kernel's is largest, or of the first where it does not run; its ticks and ns are that
--- ratio times what the unmodified kernel takes on all of them, so that fitness (own over
--- unmodified) is the worst ratio. What answers are worth is of all answers. `recordings` says how
--- each went.
+-- The measurement of several recordings is that of the first on which the mutant does not run, else
+-- of the one with the largest ratio of its time to the unmodified kernel's. Its ticks and ns are
+-- that ratio times the unmodified kernel's total, so fitness (own over unmodified) is the worst
+-- ratio. Errors are over all answers. `recordings` has the result of each.
 
 local fitness = require "gilua.search.fitness"
 local roofline = require "gilua.base.roofline"

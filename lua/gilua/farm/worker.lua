@@ -1,8 +1,9 @@
---- What a worker process does: compiles batches, builds cases, runs and times mutants, one message
--- at a time.
+--- worker: the main loop of a worker process: it compiles batches, builds cases, runs and times
+-- mutants, one message at a time.
 --
--- Messages carry all they need (problem, device, case), so a worker can be replaced at any moment;
--- problem, device and case of the last message are kept, because the next one wants them again.
+-- A message carries all its data (problem, device, case), so a worker can be replaced at any
+-- moment. The worker keeps problem, device and case of the last message, since the next one usually
+-- needs them again.
 
 local assembler = require "gilua.farm.assembler"
 local attempt = require "gilua.base.attempt"

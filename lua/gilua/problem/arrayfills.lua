@@ -1,6 +1,6 @@
--- arrayfills: what arrays of a problem table begin with: the fills that have a name, as functions
--- of an array and a generator, and values that come in a certain order. gilua.tablecase says which
--- an argument has, gilua.families what other data there may be.
+-- arrayfills: the initial contents of a problem table's arrays: the named fills, as functions of an
+-- array and a generator, and values in a given order. gilua.tablecase says which fill an argument
+-- has, gilua.families what other data there may be.
 
 local core = require "gilua.core"
 

@@ -1,5 +1,5 @@
---- brokenpromise: what a genome takes for granted of its arrays, held against what the virtual GPU
---- saw of the kernel as it is on a case (gilua.facts.watched).
+--- brokenpromise: compares what a genome assumes of its arrays with what the virtual GPU saw when
+--- the unmodified kernel ran on a case (gilua.facts.watched).
 
 local genomes = require "gilua.search.genome"
 

@@ -1,5 +1,5 @@
---- What all problems share: their methods, to which rooms above add (prompt/mutant.lua those for
--- people), and which of them was opened last.
+--- class: the methods that all problems share, and the problem that was opened last. Rooms above
+-- add methods (prompt/mutant.lua those for people).
 
 local M = {}
 

@@ -1,6 +1,7 @@
---- compilers: who compiles a mutant's source. NVRTC is the one; LLVM the other (clang and its NVPTX
--- back end), asked for by --compiler llvm for all mutants and the kernel as it is, or by a gene
--- compiler=llvm where the problem has a parameter of that name which is not in the source.
+--- compilers: selects the compiler of a mutant's source: NVRTC, or LLVM (clang and its NVPTX back
+-- end). --compiler llvm selects LLVM for all mutants and the unmodified kernel; a gene
+-- compiler=llvm selects it for one mutant, if the problem has a parameter of that name outside the
+-- source.
 
 local core = require "gilua.core"
 local fail = require "gilua.base.fail"

@@ -1,7 +1,6 @@
---- copied: genes by which something of the kernel stands for something else, or stands besides.
--- That a condition decides the same as another, that a statement computes the same, or what is
--- there already, is a fact of the data: of a width that is as large as the height, of a loop that
--- has one round.
+--- copied: genes that copy a part of the kernel to another place, or put it in the place of another
+-- part. Such a gene may be right for this data alone: two conditions may decide alike, or a loop
+-- may have one iteration, because the width equals the height.
 
 local M = {}
 

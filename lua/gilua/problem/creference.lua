@@ -1,5 +1,5 @@
--- creference: a reference written in C beside a problem, built when it is newer than its library.
--- kernels/ of gilua itself are built by make.
+-- creference: a reference written in C beside a problem. It is compiled when it is newer than its
+-- library. make builds those of gilua's own kernels/.
 
 local fail = require "gilua.base.fail"
 local core = require "gilua.core"

@@ -1,7 +1,8 @@
 -- expression: values of a problem table: numbers, functions of the names, or texts in Lua's syntax
--- (C's && || != and Python's ** True False are understood too) over those names. A text may be a
--- stranger's, for `gilua new` writes such: it is computed, not run. One pass over the tokens, by
--- precedence climbing; what is not known is nil and goes on as nil. Depth is bounded.
+-- over those names (C's && || != and Python's ** True False are accepted, too). A text may be a
+-- stranger's, since `gilua new` writes such: it is computed, not run. One pass over the tokens, by
+-- precedence climbing; an unknown value is nil, and so is what is computed from it. Depth is
+-- bounded.
 
 local arithmetic = require "gilua.base.arithmetic"
 local core = require "gilua.core"

@@ -1,16 +1,16 @@
--- families: what else the arrays of a problem table may hold, where its fills are only one example:
--- zeros, long tails, all indices the same, … Another seed draws other numbers of the same kind;
--- a family is another kind.
+-- families: other data for the arrays of a problem table, whose fills are only one example: zeros,
+-- long tails, all indices equal … Another seed draws other numbers of the same kind; a family is
+-- another kind.
 --
--- What a fill says of an array is kept, so that the kernel as it is may be run on it:
---   free     "uniform", "normal", "mixed" of floats, or nothing: any number; so "half" and
---            "bfloat16", of whose bits it is
+-- A family keeps what the fill says of an array, so that the unmodified kernel can run on it:
+--   free     "uniform", "normal", "mixed" for floats, or nothing: any number; so do "half" and
+--            "bfloat16", which fill with their bits
 --   range    { low, high }, "rising", "falling", all other whole numbers: none outside of it
 --   places   whole numbers whose range is an expression, { 0, "n - 1" }: an index; likewise
 --   order    "index", "permutation": each place once
 --   rows     { ascending = last }: from 0 to last, never falling
---   begun    an inout array that begins with one number: the family "begun" alone changes it
--- Other numbers and what a function gives are somebody's own and stay as they are.
+--   begun    an inout array that begins with one number: only the family "begun" changes it
+-- Listed numbers, and what a function returns, are the user's own and stay as they are.
 
 local arrayfills = require "gilua.problem.arrayfills"
 local tablerows = require "gilua.problem.tablerows"

@@ -1,7 +1,7 @@
--- kerneltable: a problem described by a table, without functions: what most kernels need, and what
--- users of Kernel Tuner know (source, kernel, size, args, tune_params, restrictions, block_size_x).
--- A problem.lua that has `args` and no `launch` is one; `gilua new` writes one. definition() makes
--- of it what gi.problem takes (docs/own-kernels.md has every field).
+-- kerneltable: a problem that a table describes, without functions. It suffices for most kernels,
+-- and its fields are those of Kernel Tuner (source, kernel, size, args, tune_params, restrictions,
+-- block_size_x). A problem.lua that has `args` and no `launch` is one; `gilua new` writes one.
+-- definition() turns it into what gi.problem takes (docs/own-kernels.md has every field).
 --
 -- Values are numbers or expressions in Lua's syntax over size_x, size_y, size_z, the parameters and
 -- the scalar arguments: "size_x * 4".

@@ -1,6 +1,6 @@
---- launcher: who launches the kernels of problems and recordings. A worker does so itself. Any
---- other process has a worker do it (gilua.bench), which is in a room below this one: init.lua says
---- where.
+--- launcher: launches the kernels of problems and recordings. A worker launches them itself; any
+--- other process has a worker do it (gilua.bench). That module is in a room below this one, so
+--- init.lua registers it here.
 
 return {
   here = false, -- this process is a worker

@@ -1,8 +1,8 @@
--- otherlaunch: how another kernel is launched on the cases of a problem. Its parameters may come in
--- another order than those of the problem's kernel, and its grid and block may differ.
+-- otherlaunch: launches another kernel on the cases of a problem. Its parameters may be in another
+-- order than those of the problem's kernel, and its grid and block may differ.
 --
--- `gilua judge` finds out both (gilua.counterpart), for each size of a case, and sends numbers
--- alone to the worker that launches. They travel as the value `judged` of a mutant by hand.
+-- `gilua judge` works out both (gilua.counterpart) for each size of a case, and sends only numbers
+-- to the worker that launches: the value `judged` of a mutant by hand.
 
 local M = {}
 

@@ -1,4 +1,4 @@
--- own: what experiments on a user's own kernel share.
+-- own: the functions that experiments on a user's own kernel share.
 
 local bandit = require "gilua.search.bandit"
 local copied = require "gilua.problem.copied"

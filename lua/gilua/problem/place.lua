@@ -1,4 +1,4 @@
--- place: where a problem's folder is.
+-- place: finds a problem's folder.
 
 local core = require "gilua.core"
 local fail = require "gilua.base.fail"

@@ -1,5 +1,5 @@
--- pointed: structs that hold pointers, as a device's memory needs them: only there it is known
--- where the arrays are that they point to.
+-- pointed: structs that hold pointers, with the addresses of a device: these are known only when
+-- the arrays that they point to are in its memory.
 
 local core = require "gilua.core"
 

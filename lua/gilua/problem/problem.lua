@@ -1,8 +1,8 @@
---- A problem: how to run one kernel. gi.problem "kernels/niftyreg" loads its problem.lua.
+--- problem: how to run one kernel. gi.problem "kernels/niftyreg" loads its problem.lua.
 --
--- problem.lua returns a table (see docs/problem.md): name, source, kernel, grammar, parameters,
--- tolerance, case(problem, spec) and launch(case, values); or, without functions, one that
--- gilua.kerneltable makes this of (docs/own-kernels.md).
+-- problem.lua returns a table (docs/problem.md): name, source, kernel, grammar, parameters,
+-- tolerance, case(problem, spec) and launch(case, values); or a table without functions, from which
+-- gilua.kerneltable makes these (docs/own-kernels.md).
 
 local fail = require "gilua.base.fail"
 local core = require "gilua.core"

@@ -1,5 +1,5 @@
---- ptxtext: kernels in the text of a PTX module, in the form in which gi.ptx prints it: a problem
---- whose kernels have no source is of such a text.
+--- ptxtext: the kernels in the text of a PTX module, in the form that gi.ptx prints. A problem
+--- whose kernels have no source works on such a text.
 
 local core = require "gilua.core"
 local fail = require "gilua.base.fail"

@@ -1,7 +1,7 @@
---- recorded: a problem of a whole program, described by a table and the recordings of its runs
---- (`gilua record`). What the program asked of its GPU, from its first call to its last, is the
---- case; what it copied out is the answers, each piece in its turn; sizes, launches and data are as
---- they were. `gilua new APP.rec` writes such a table; docs/recording.md has its fields.
+--- recorded: a problem made of a whole program: a table, and recordings of its runs (`gilua
+--- record`). The case is everything that the program asked of its GPU, from its first call to its
+--- last; the answers are the pieces that it copied out, each in its turn; sizes, launches and data
+--- are the recorded ones. `gilua new APP.rec` writes such a table (fields: docs/recording.md), and
 --- gilua.farm's replayer runs it.
 
 local attempt = require "gilua.base.attempt"

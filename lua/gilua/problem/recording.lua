@@ -1,5 +1,5 @@
---- recording: what `gilua record` kept of a program, as data. docs/recording.md says what its lines
---- mean; the file itself is src/record.
+--- recording: reads a recording of `gilua record` as data. docs/recording.md explains its lines;
+--- src/record reads and writes the file.
 
 local core = require "gilua.core"
 local elsewhere = require "gilua.base.elsewhere"

@@ -1,4 +1,4 @@
--- samples: real data that experiments name and a machine may or may not have.
+-- samples: real data that experiments name and that a machine may lack.
 
 local M = {}
 

@@ -1,12 +1,12 @@
---- streams: launches of a recording that do not depend on each other, and on which streams they go.
+--- streams: assigns the independent launches of a recording to streams.
 --
--- Two launches depend on each other where one may write to an allocation that the other may read or
--- write (touches.lua). Whatever else the program asks for between launches (copies, fills, memory)
--- parts those before it from those behind it; so does a launch that may touch anything.
+-- Two launches depend on each other if one may write to an allocation that the other may read or
+-- write (touches.lua). Any other call between launches (copy, fill, allocation) separates those
+-- before it from those after it; so does a launch that may access anything.
 --
--- A plan is a list schedule with the times of the recording: in its order each launch goes where it
--- can begin first, and waits for what it depends on elsewhere. What it waits for is known to have
--- ended, with all that this waited for.
+-- A plan is a list schedule with the recorded times: in the recorded order, each launch goes to the
+-- stream where it can start first, and waits for its dependences on other streams. A wait also
+-- covers all that the awaited launch has waited for.
 
 local touches = require "gilua.problem.touches"
 

@@ -1,5 +1,5 @@
--- tablecase: the data of a problem table's cases: sizes, scalars, arrays with their fills, structs
--- as C lays them out.
+-- tablecase: makes the cases of a problem table: sizes, scalars, arrays with their fills, structs
+-- in C's layout.
 
 local fail = require "gilua.base.fail"
 local arrayfills = require "gilua.problem.arrayfills"

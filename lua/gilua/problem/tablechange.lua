@@ -1,6 +1,6 @@
---- tablechange: inputs of a kernel table that show what rounding does to its answers: every float
---- a double, or every number an ulp off. A change is named by plain data, so that it can be sent to
---- the worker that makes the case (gilua.precision asks for it).
+--- tablechange: variants of a kernel table's inputs that show how rounding affects its answers:
+--- every float as a double, or every number one ulp off. Plain data names a variant, so it can be
+--- sent to the worker that makes the case (gilua.precision asks for it).
 
 local core = require "gilua.core"
 local settings = require "gilua.base.settings"

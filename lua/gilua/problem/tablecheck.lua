@@ -1,5 +1,5 @@
--- tablecheck: what can be wrong with a problem table before anything runs, each in one sentence
--- that names the file, the field and, where a name is misspelt, the nearest one.
+-- tablecheck: checks a problem table before anything runs. Each fault is one sentence that names
+-- the file, the field and, for a misspelt name, the nearest known one.
 
 local fail = require "gilua.base.fail"
 local settings = require "gilua.base.settings"

@@ -1,9 +1,9 @@
--- tablerows: what the arguments of a problem table have in memory.
+-- tablerows: the memory layout of a problem table's arguments.
 --
 -- An array of numbers is one block of memory and one list of numbers. A struct has fields; each is
--- a list of numbers or, where it has a `count`, a pointer to a block of its own, called like the
--- field ("view.data"). An array of structs is one block that holds all of their fields, and its
--- pointers lead to blocks with a part for each struct.
+-- a list of numbers or, if it has a `count`, a pointer to a block of its own, named after the field
+-- ("view.data"). An array of structs is one block with all their fields; its pointers point into
+-- blocks with a part for each struct.
 
 local M = {}
 

@@ -1,5 +1,5 @@
---- tolerance: how far a right answer may be from the one expected, |answer - expected| <= max_error
--- + rel_error * |expected|: for all outputs of a problem, or for one of its own.
+--- tolerance: the largest allowed error of an answer, |answer - expected| <= max_error + rel_error
+--- * |expected|, for all outputs of a problem or for one of them.
 
 local M = {}
 

@@ -1,7 +1,7 @@
---- touches: the memory that each launch of a recording may read and write, whole allocations: what
---- the kernel's code can reach (ptx:access) by the arguments that the launch is given. Of launches
---- whose kernels reach more, by pointers within memory, by textures, by functions that they call,
---- or whose blocks all wait for each other, nothing is known.
+--- touches: the allocations that each launch of a recording may read and write: those that the
+--- kernel's code can reach from the launch's arguments (ptx:access). Nothing is known of a launch
+--- whose kernel reaches more: by pointers in memory, by textures, by calls of functions; or whose
+--- blocks all wait for each other.
 
 local core = require "gilua.core"
 

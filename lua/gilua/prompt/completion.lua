@@ -1,4 +1,5 @@
--- What the Tab key does: finds out what stands before the cursor, and who knows the rest of it.
+-- completion: the Tab key: finds the kind of word before the cursor and asks the module that
+-- completes it.
 
 local core = require "gilua.core"
 local genes = require "gilua.prompt.genes"

@@ -1,11 +1,11 @@
---- Where a mutant's answers are wrong: counted, listed, and drawn as a slice of the volume that
--- they are answers for.
+--- errors: the positions of a mutant's wrong answers: counted, listed, and drawn as a slice of the
+-- volume to which the answers belong.
 --
--- Where an answer lies is known of three kinds of cases: those that say it (`volume`, the sizes
--- { nx, ny, nz }, and `positions`, an integer array: the voxel of each answer, from 0, x fastest;
--- with `box` the first voxel of each box of so many answers); whose output has two or three
--- dimensions; those of a problem table whose `size` has two or three numbers, and whose first
--- output as many elements. Of others the answers are drawn in a row.
+-- Three kinds of cases have positions. A case may name them: `volume`, the sizes { nx, ny, nz },
+-- and `positions`, an integer array with the voxel of each answer, from 0, x fastest; with `box`,
+-- the first voxel of each box of so many answers. An output may have two or three dimensions. A
+-- problem table's `size` may have two or three numbers whose product is the number of elements of
+-- the first output. Answers of other cases are drawn in a row.
 
 local fail = require "gilua.base.fail"
 local core = require "gilua.core"

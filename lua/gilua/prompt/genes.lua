@@ -1,4 +1,4 @@
--- Completion of genes: the rules and parameters of a problem that are legal there.
+-- genes: completes genes: the rules and parameters of a problem that are legal at the cursor.
 
 local offer = require "gilua.prompt.offer"
 

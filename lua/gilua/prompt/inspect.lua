@@ -1,8 +1,8 @@
---- Values as a person wants to read them: what the prompt prints.
+--- inspect: prints values for people.
 --
--- Tables come sorted and only so deep; arrays with type, shape and range; a measurement is one
--- line. An object says it itself, by `__inspect` in its metatable: function(self, options) -> text.
--- Also here: pictures of numbers in a terminal, two pixels a character.
+-- Tables are sorted and cut at a depth; an array has type, shape and range; a measurement is one
+-- line. An object can print itself by `__inspect` in its metatable: function(self, options) ->
+-- text. Also draws pictures of numbers in a terminal, two pixels a character.
 
 local attempt = require "gilua.base.attempt"
 local core = require "gilua.core"

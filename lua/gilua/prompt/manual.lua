@@ -1,4 +1,4 @@
--- What `help` says: of a function, of a module, of everything by its name.
+-- manual: the texts of `help`: for a function, for a module, for any name.
 
 local core = require "gilua.core"
 local inspect = require "gilua.prompt.inspect"

@@ -1,13 +1,12 @@
---- Mutants by hand: p:mutant "<IF_245><IF_167> RemX" is an object that shows what it changes, what
--- the compiler makes of it, whether its answers are right, where they are not, and how fast it is.
+--- mutant: mutants by hand: p:mutant "<IF_245><IF_167> RemX" is an object that shows the changed
+-- lines, the compiler's messages, wrong answers and their positions, and the speed.
 --
--- Here too are the methods that a problem has for people: p:rules, p:show, p:neighbours, p:use. A
--- problem keeps a farm of its own for its mutants, opened when it is first needed with the options
--- given to gilua, and a case: the small one of its problem.lua until p:use names another. m:errors
--- runs on the virtual GPU whatever the device, in a worker of its own (gilua.bench): a measurement
--- does not carry the answers.
+-- Also adds the methods of a problem for people: p:rules, p:show, p:neighbours, p:use. A problem
+-- keeps a farm for its mutants, opened at the first use with the options of gilua, and a case: the
+-- small one of its problem.lua until p:use names another. m:errors runs on the virtual GPU whatever
+-- the device, in a worker of its own (gilua.bench), since a measurement does not carry the answers.
 --
--- Everything returned is data first; what the prompt prints of it is its __inspect.
+-- Everything returned is data; the prompt prints it by its __inspect.
 
 local attempt = require "gilua.base.attempt"
 local printable = require "gilua.base.printable"

@@ -1,4 +1,4 @@
--- Completion of names: globals, keywords, the fields and methods of values.
+-- names: completes names: globals, keywords, the fields and methods of values.
 
 local inspect = require "gilua.prompt.inspect"
 local offer = require "gilua.prompt.offer"

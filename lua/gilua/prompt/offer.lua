@@ -1,5 +1,5 @@
--- What the Tab key offers: { remove = characters before the cursor to take away, insert = text to
--- put there, words = what to list where nothing more can be put there }.
+-- offer: a completion for the Tab key: { remove = characters before the cursor to delete, insert =
+-- text to insert, words = the candidates to list when nothing can be inserted }.
 
 local M = {}
 

@@ -1,15 +1,14 @@
---- The prompt: what src/host/repl.c asks about every line that a person types.
+--- prompt: evaluates the lines that a person types; src/host/repl.c calls it.
 --
---   session:add(line)          "more" | "run" | "nothing" | "end", and what the history keeps of it
---   session:run()              runs what was added, prints what it returns or what went wrong
---   session:cancel()           forgets lines of a chunk that is not whole
---   session:finish()           input is at its end
---   session:complete(before)   what the Tab key does to the text before the cursor
+--   session:add(line)          "more" | "run" | "nothing" | "end", and the text for the history
+--   session:run()              runs what was added; prints its values or the error
+--   session:cancel()           forgets the lines of an unfinished chunk
+--   session:finish()           the input has ended
+--   session:complete(before)   the Tab key's effect on the text before the cursor
 --
--- Chunks are Lua's own but for two things: a `local` of the outermost level is a global here, since
--- a local would be gone with its line; and a line that begins with a colon is a word to the prompt
--- itself (:trace). `_` is the last value printed. What Tab does is in completion.lua, what `help`
--- says in manual.lua.
+-- Chunks are plain Lua with two exceptions. A `local` at the outermost level is a global here,
+-- since a local would end with its line. A line that begins with a colon is a command of the prompt
+-- (:trace). `_` is the last value printed. completion.lua serves the Tab key, manual.lua `help`.
 
 local printable = require "gilua.base.printable"
 local completion = require "gilua.prompt.completion"

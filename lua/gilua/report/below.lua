@@ -1,5 +1,5 @@
--- below: genes below the source, in words and lines: what they do to the instructions of the
--- unmodified kernel's PTX. A problem has that (problem.ptx) once it was asked for here.
+-- below: explains genes below the source: their effects on the instructions of the unmodified
+-- kernel's PTX. The first call compiles it and keeps it in the problem (problem.ptx).
 
 local core = require "gilua.core"
 local fail = require "gilua.base.fail"

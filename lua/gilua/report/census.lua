@@ -1,5 +1,5 @@
--- census: what became of the mutants of a run in numbers: an observer of gilua.evolve that counts
--- for each operator what its children were worth, and a run's records as a page has them.
+-- census: statistics of a run's mutants: an observer of gilua.evolve that counts what the children
+-- of each operator were worth, and the run's records for its page.
 
 local fitness = require "gilua.search.fitness"
 

@@ -1,5 +1,5 @@
--- described: a scheme as data, so that an archive can tell what a run was: its numbers and texts,
--- its functions by their names in gilua, and what of the problem a simulation needs (gi.replay).
+-- described: a scheme as data, for an archive: its numbers and texts, its functions by their names
+-- in gilua, and the parts of the problem that a simulation needs (gi.replay).
 
 local bandit = require "gilua.search.bandit"
 local genome = require "gilua.search.genome"

@@ -1,4 +1,4 @@
--- explain: what a gene does, in words a person can check against the source.
+-- explain: says in words what a gene changes, so that a person can compare it with the source.
 
 local below = require "gilua.report.below"
 local diff = require "gilua.base.diff"

@@ -1,5 +1,5 @@
--- findings: what an examination finds, one after the other, for a person as they come and for a
--- program at the end (`gilua check` and `gilua doctor`, with --json).
+-- findings: the findings of `gilua check` and `gilua doctor`: printed for a person as they come,
+-- and with --json written for a program at the end.
 
 local json = require "gilua.base.json"
 local printable = require "gilua.base.printable"

@@ -1,8 +1,7 @@
--- folder: where a run leaves its results. A run has a folder of its own: out/NAME-SEED, or the
--- first of out/NAME-SEED-2, -3 … that is free; out/latest is a link to the last one begun. In a
--- folder that a person chose (--out) the results of an earlier run move into DIR/earlier-1 (-2 …),
--- and not before the new run has something to put in their place. While a run is on it holds
--- DIR/.lock, which says who that is.
+-- folder: the folder of a run's results: out/NAME-SEED, or the first of out/NAME-SEED-2, -3 … that
+-- is free; out/latest is a link to the newest. In a folder that a person chose (--out), the results
+-- of an earlier run move to DIR/earlier-1 (-2 …) when the new run has its first results. During a
+-- run the folder contains DIR/.lock, which names the process.
 
 local archives = require "gilua.store.archive"
 local core = require "gilua.core"

@@ -1,5 +1,5 @@
--- frontier: the Pareto front that a run of several objectives ends with (gilua.search.gevo), and
--- how many of the tried were valid on the way, on its page and as values of result.json.
+-- frontier: the Pareto front at the end of a run with several objectives (gilua.search.gevo), and
+-- the share of valid mutants on the way, for its page and for result.json.
 
 local json = require "gilua.base.json"
 local markup = require "gilua.report.page.markup"

@@ -1,5 +1,5 @@
--- history: what a run evaluated, kept in its folder's archive.sqlite (gilua.store.archive): an
--- observer that tells it of every mutant, and the memory that its farm asks first.
+-- history: writes every evaluation of a run to archive.sqlite in its folder (gilua.store.archive).
+-- It is an observer of evolution, and the memory that the farm consults first.
 
 local archives = require "gilua.store.archive"
 local compilers = require "gilua.problem.compilers"

@@ -1,5 +1,5 @@
--- interactions: what the genes of a winner do alone, without each other, and in pairs
--- (gilua.study.epistasis), on its page and as values of result.json.
+-- interactions: the effects of a winner's genes alone, left out, and in pairs
+-- (gilua.study.epistasis), for its page and for result.json.
 
 local json = require "gilua.base.json"
 local markup = require "gilua.report.page.markup"

@@ -1,4 +1,4 @@
--- judgewords: what `gilua judge` says, for people, as JSON, and as test cases for JUnit.
+-- judgewords: the verdicts of `gilua judge`: for people, as JSON, and as test cases of JUnit.
 
 local json = require "gilua.base.json"
 local progress = require "gilua.report.progress"

@@ -1,5 +1,5 @@
--- junit: results as JUnit XML, which servers of continuous integration read: a test suite with a
--- test case each, passed, failed or skipped.
+-- junit: results as JUnit XML for servers of continuous integration: a test suite whose test cases
+-- have passed, failed or were skipped.
 
 local textfile = require "gilua.base.textfile"
 

@@ -1,10 +1,10 @@
--- kept: what a run ran, beside its results: a copy of each file of the problem in
--- RUN/problem.kept, listed in result.json with its SHA-256. `gilua apply` works from these copies
--- alone and runs nothing of them; `gilua verify` tells by them whether the problem has changed.
+-- kept: copies of a problem's files beside a run's results, in RUN/problem.kept, listed in
+-- result.json with their SHA-256. `gilua apply` works from these copies alone and runs none of
+-- them; `gilua verify` compares them with the problem to see whether it has changed.
 --
 -- The files are problem.lua and the Lua files that it loads, the kernel, the reference, the headers
--- that these include (from the problem's folders, not from a toolkit), and the file that
--- `gilua new` made the kernel of. What else problem.lua opens (data) is not known here.
+-- that these include (from the problem's folders, not from a toolkit), and the file from which
+-- `gilua new` made the kernel. Other files that problem.lua opens (data) are not known here.
 
 local core = require "gilua.core"
 local fail = require "gilua.base.fail"

@@ -1,6 +1,6 @@
--- lineage: where a mutant's genes come from: its ancestors in the archive of its run, generation
--- after generation, back to the first. Of a wide line at most WIDEST of a generation are followed,
--- those that share most genes with the mutant.
+-- lineage: the origin of a mutant's genes: its ancestors in the run's archive, generation by
+-- generation, back to the first. Of each generation at most WIDEST ancestors are followed, those
+-- that share most genes with the mutant.
 
 local genome = require "gilua.search.genome"
 

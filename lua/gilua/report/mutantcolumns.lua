@@ -1,10 +1,10 @@
--- mutantcolumns: the mutants of a run as columns of numbers, for the laboratory of its page. Texts
--- that repeat (operators, what became of a mutant, genes) stand once in a list, and a column holds
--- places in it, from 0. A page has at most PAGE mutants, so that a browser draws the first ones
--- while the others are still on their way. Each page is complete: its lists are its own.
+-- mutantcolumns: a run's mutants as columns of numbers, for the laboratory of its page. Repeated
+-- texts (operators, results, genes) are in a list once, and a column holds positions in it, from 0.
+-- A page has at most PAGE mutants, so a browser draws the first while the others are on their way.
+-- Each page is complete, with lists of its own.
 --
--- Source of the numbers: the archive (gilua.store.archive). A mutant's gain is over the unmodified
--- kernel that was measured last before it, which ran on the same case.
+-- The numbers come from the archive (gilua.store.archive). A mutant's gain is relative to the last
+-- unmodified kernel measured before it, which ran on the same case.
 
 local evaluations = require "gilua.store.evaluations"
 local fail = require "gilua.base.fail"

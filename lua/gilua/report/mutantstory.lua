@@ -1,6 +1,6 @@
--- mutantstory: all that a run's archive and its kept kernel tell of one mutant, for the laboratory
--- of its page: genes in words, what it changes in the source, how wrong it is, its samples. Nothing
--- is compiled or run.
+-- mutantstory: everything that a run's archive and kept kernel say of one mutant, for the
+-- laboratory of its page: genes in words, changed source lines, errors, samples. It compiles and
+-- runs nothing.
 
 local attempt = require "gilua.base.attempt"
 local diff = require "gilua.base.diff"

@@ -1,10 +1,9 @@
--- programprofile: what each line of a program's kernels costs, as `gilua run --profile` found it
--- (src/runtime/profiled.h): as text, as JSON, and as a page with the source beside the heat.
+-- programprofile: the cost of each line of a program's kernels, as `gilua run --profile` measured
+-- it (src/runtime/profiled.h): as text, as JSON, and as a page with the source beside the heat.
 --
--- A line's heat is its share of what warps spend: the issue slots they take, the clocks they wait,
--- and further passes of shared accesses, a clock each. Clocks of all warps are added up, so that
--- the sum is many times the kernel's time. A wait for memory counts at the line whose load is
--- waited for, any other at the line that waits.
+-- A line's heat is its share of the warps' clocks: issue slots, waits, and further passes of shared
+-- accesses, one clock each. Clocks of all warps are added up, so the sum is many times the kernel's
+-- time. A wait for memory counts at the line of the load; any other wait at the line that waits.
 
 local json = require "gilua.base.json"
 local lfs = require "lfs"

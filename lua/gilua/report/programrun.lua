@@ -1,5 +1,5 @@
---- programrun: what the processes of `gilua run` left, read and told. The files are mapped structs
---- of src/runtime/report.h, a process each; several processes are added up.
+--- programrun: reads and prints the results of a program's processes under `gilua run`. The files
+--- are mapped structs of src/runtime/report.h, one a process; several processes are added up.
 
 local json = require "gilua.base.json"
 local entries = require "gilua.base.entries"

@@ -1,6 +1,6 @@
--- progress: what a person sees while a run goes on, as an observer of gilua.evolve, and the table
--- at its end. On a terminal one live line; into a pipe or file one plain line a generation; with
--- `quiet` nothing.
+-- progress: the progress of a run for a person, as an observer of gilua.evolve, and the table at
+-- its end: one live line on a terminal; one plain line a generation into a pipe or file; nothing
+-- with `quiet`.
 
 local apart = require "gilua.base.apart"
 local events = require "gilua.base.events"

@@ -1,20 +1,20 @@
--- report: the folder of results a run leaves, as an observer of gilua.evolve.
+-- report: writes the folder of a run's results, as an observer of gilua.evolve.
 --
---   report.html      all of it as a page, while the run is on too (gilua.report.page.live)
---   result.json      what was found, on which case, against what, and what was tried
+--   report.html      everything as a page, during the run too (gilua.report.page.live)
+--   result.json      the best mutant, its case and baseline, and what was tried
 --   best.cu          the best kernel
 --   best.patch       a unified diff that `patch` applies to the kernel
---   best.ptx         what the best compiles to, where it has genes below the source
+--   best.ptx         the best mutant's PTX, if it has genes below the source
 --   generations.csv  one line a generation
 --   problem.kept/    the problem as it was, listed in result.json (gilua.report.kept)
---   log.txt          what happened when, and every mutant that did not run, with its reason
+--   log.txt          events with their times, and every mutant that did not run, with its reason
 --
--- All of them are written as the run goes, the best so far after each generation, so that a run
--- that is killed has lost no more than its last one.
+-- All files are written during the run, the best so far after each generation, so a run that is
+-- killed loses at most its last generation.
 --
--- Given seed, device "emu" and the same version all of it is the same to the byte but for
--- "seconds" in result.json, for log.txt, and for the page of a run that is on. In JSON an infinite
--- error is null (the status or the fraction unset says why); in CSV what does not exist is empty.
+-- With the same seed, device "emu" and version all files have the same bytes, except for "seconds"
+-- in result.json, log.txt, and the page of a run under way. In JSON an infinite error is null (the
+-- status or the fraction unset says why); in CSV a missing value is empty.
 
 local attempt = require "gilua.base.attempt"
 local apart = require "gilua.base.apart"

@@ -1,5 +1,5 @@
--- sarif: findings as SARIF 2.1.0, the JSON that code scanning services and editors read: a rule for
--- each kind of finding, a result for each place. A finding's file is named as its text names it.
+-- sarif: findings as SARIF 2.1.0, the JSON format of code scanning services and editors: a rule for
+-- each kind of finding, a result for each place. A finding's file has the name that its text uses.
 
 local host = require "gilua.base.host"
 local json = require "gilua.base.json"

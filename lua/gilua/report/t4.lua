@@ -1,6 +1,6 @@
 -- t4: tuning results in the JSON format that auto-tuners share (T4, results schema 1.0.0 of the
 -- TuningSchema project, which Kernel Tuner writes and the community's plots read). Times are in
--- milliseconds there. No time stamp: the same run gives the same file.
+-- milliseconds. The file has no time stamp: the same run gives the same file.
 
 local json = require "gilua.base.json"
 

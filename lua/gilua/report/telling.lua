@@ -1,5 +1,5 @@
---- telling: which mutants only some of a case's recordings can tell: right on one, wrong on another
---- (gilua.farm.together). They are what evolution on one recording alone would have kept.
+--- telling: lists mutants that are right on one of a case's recordings and wrong on another
+--- (gilua.farm.together). Evolution on one recording alone would have kept them.
 
 local fitness = require "gilua.search.fitness"
 local genome = require "gilua.search.genome"

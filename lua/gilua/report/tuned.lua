@@ -1,4 +1,4 @@
--- tuned: the folder of results that a tuning leaves, which is a run's: result.json with the best
+-- tuned: writes the folder of a tuning's results, in the form of a run's: result.json with the best
 -- settings, best.cu and best.patch, a copy of the problem, and every setting in results.t4.json and
 -- in results.cache.json, which Kernel Tuner's simulation mode reads.
 

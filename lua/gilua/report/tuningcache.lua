@@ -1,10 +1,10 @@
 -- tuningcache: tuning results as a cache file of Kernel Tuner's, which its simulation mode reads
--- and both tuners go on with. It is JSON: what was tuned and where, then "cache", an object with a
--- line for each setting, whose key is the values of tune_params_keys as Python prints them. A run
--- that is killed may leave the last two brackets out.
+-- and from which both tuners can continue. It is JSON: what was tuned and where, then "cache", an
+-- object with a line for each setting. The key is the values of tune_params_keys as Python prints
+-- them. A run that is killed may leave the last two brackets out.
 --
--- Times are in milliseconds. A time is always written with a point: of those without Kernel Tuner
--- takes none for the best. What failed has the name of its error in place of a time.
+-- Times are in milliseconds and always have a decimal point: Kernel Tuner does not choose a time
+-- without one as the best. A setting that failed has the name of its error in place of a time.
 
 local core = require "gilua.core"
 local fail = require "gilua.base.fail"

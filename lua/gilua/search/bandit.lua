@@ -1,19 +1,19 @@
--- bandit: which kinds of gene pay on this problem so far, and more of those. Each kind is an arm: a
+-- bandit: draws the kinds of gene that have paid on this problem more often. Each kind is an arm: a
 -- line deleted, copied or replaced, each other type of rule, each parameter, all switches, each
--- kind of transformation, and whatever a script adds. A gene that is new in a child earns its kind
--- by how much faster the child is than its first parent; a kind is drawn by what its genes earned
--- lately, and none is given up (probability matching over a window; Fialho, Da Costa, Schoenauer
+-- kind of transformation, and kinds that a script adds. A gene that is new in a child rewards its
+-- kind by the child's speed-up over its first parent. Kinds are drawn in proportion to their recent
+-- rewards, and none is given up (probability matching over a window; Fialho, Da Costa, Schoenauer
 -- and Sebag, "Analyzing Bandit-Based Adaptive Operator Selection Mechanisms", 2010, section 2).
 --
 --   local bandit = gi.bandit.new(problem, gi.own.genes(problem))
 --   scheme.draw, scheme.init = bandit.draw, bandit.init
 --   table.insert(scheme.observers, bandit)
 --
--- Where the virtual GPU says what binds the best so far (gilua.roofline.binds), kinds that are made
--- against that are thought to earn more than others until they have shown what they earn.
+-- If the virtual GPU says what bounds the best so far (gilua.roofline.binds), kinds that reduce it
+-- are preferred until their own rewards are known.
 --
--- What is earned is counted after a generation, in the order of its individuals, so that the same
--- seed has the same history however many workers there are.
+-- Rewards are counted after a generation, in the order of its individuals, so the same seed gives
+-- the same history for any number of workers.
 
 local fail = require "gilua.base.fail"
 local fitness = require "gilua.search.fitness"

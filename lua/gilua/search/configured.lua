@@ -1,9 +1,9 @@
--- configured: genomes that begin with a fixed part, one value for each configuration parameter, and
--- go on with a variable number of code patches; and the operators of Langdon, "Genetically Improved
--- Software", chapter 8, 2015, §8.14.1, §8.14.3, §8.14.4 (UCL RN/14/02, §9) on them.
+-- configured: genomes with a fixed part (one value for each configuration parameter) followed by a
+-- variable number of code patches, and the operators on them of Langdon, "Genetically Improved
+-- Software", chapter 8, 2015, §8.14.1, §8.14.3, §8.14.4 (UCL RN/14/02, §9).
 --
--- Such a genome is ordinary text: settings that are not the default, in the order of the problem's
--- parameters, then the code genes. So every other part of gilua takes it.
+-- Such a genome is ordinary text: settings other than the default, in the order of the problem's
+-- parameters, then the code genes. So every other part of gilua accepts it.
 
 local genome = require "gilua.search.genome"
 

@@ -1,7 +1,6 @@
--- control: random search, to tell whether selection did anything. As in UCL RN/14/02, §10.1: the
--- same loop, population, generations and operators, but parents are chosen at random, whatever
--- their answers and their speed. The best that is met on the way is kept and compared in the same
--- way.
+-- control: random search, which shows whether selection contributes anything. As in UCL RN/14/02,
+-- §10.1: the same loop, population, generations and operators, but parents are drawn at random,
+-- whatever their answers and speed. The best mutant seen is kept and compared in the same way.
 
 local M = {}
 

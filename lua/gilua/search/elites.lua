@@ -1,7 +1,7 @@
--- elites: MAP-Elites (Mouret and Clune, "Illuminating Search Spaces by Mapping Elites", 2015): of
--- each way in which a kernel may use the machine the best is kept, however slow it is beside
--- others: few registers or many, shared memory or none, much traffic or little. What is a step
--- aside for the time may be where the next gain begins.
+-- elites: MAP-Elites (Mouret and Clune, "Illuminating Search Spaces by Mapping Elites", 2015). Of
+-- each way to use the machine (few registers or many, shared memory or none, much traffic or
+-- little) it keeps the best kernel, however slow it is beside others, since the next gain may begin
+-- there.
 --
 --   local keep = gi.elites.keep(gi.elites.machine)
 --   local fields = gi.steady.scheme { population = 60, keep = keep, choose = gi.elites.choose }

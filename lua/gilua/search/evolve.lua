@@ -1,15 +1,15 @@
 -- evolve: the generational loop of GECCO 2014 (Table 3): panmictic, non-elitist, a new training
--- case each generation, then a final comparison with the unmodified kernel on a case that
--- evolution never saw.
+-- case each generation, then a final comparison with the unmodified kernel on a case that evolution
+-- never saw.
 --
--- A scheme is a table of data and functions. Leave a field out and it is the paper's; put a
--- function of your own in its place and nothing else has to change. `breed` is an ordered list of
--- steps. Observers see everything and decide nothing: tables with any of
+-- A scheme is a table of data and functions. A field that is left out has the paper's value; a
+-- function of your own can replace any other. `breed` is an ordered list of steps. Observers see
+-- everything and decide nothing; they are tables with any of
 --   on_start(run)                          before the first case
 --   on_result(run, individual, done, total) after each measurement
 --   on_generation(run, record)             after each generation
---   on_end(run)                            always, also when the run was stopped by an error
--- and the scheme itself may hold these four, called last.
+--   on_end(run)                            always, also after an error
+-- The scheme itself may have these four, too; they are called last.
 
 local ends = require "gilua.base.ends"
 local fitness = require "gilua.search.fitness"

@@ -1,6 +1,6 @@
--- fitness: pure functions of measurements, the mutant's own and the unmodified kernel's, so that
--- a scheme can be changed and old runs scored again without running a kernel (GECCO 2014, §3.8,
--- §3.9). Fitness is minimised; math.huge is the worst.
+-- fitness: pure functions of two measurements, the mutant's and the unmodified kernel's. So a
+-- scheme can be changed and old runs can be scored again without running a kernel (GECCO 2014,
+-- §3.8, §3.9). Fitness is minimised; math.huge is the worst.
 
 local M = {}
 

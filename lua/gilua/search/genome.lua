@@ -2,8 +2,8 @@
 -- "Improving 3D Medical Image Registration CUDA Software with Genetic Programming", GECCO 2014,
 -- §3.2 (representation) and §3.3 (initialisation, mutation, crossover).
 --
--- Every operator is a plain function of its arguments and a random number generator; none knows
--- the others, so a script may replace any one of them.
+-- Every operator is a plain function of its arguments and a random number generator. They do not
+-- depend on each other, so a script can replace any one of them.
 
 local fail = require "gilua.base.fail"
 local settings = require "gilua.base.settings"

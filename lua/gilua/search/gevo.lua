@@ -1,16 +1,16 @@
 -- gevo: the search of Liou, Wang, Forrest and Wu, "GEVO: GPU Code Optimization Using Evolutionary
--- Computation", TACO 2020, Algorithm 1, as a scheme of gilua.evolve. Any genes will do; GEVO's own
--- are those below the source (gi.genome.ptx_source).
+-- Computation", TACO 2020, Algorithm 1, as a scheme of gilua.evolve. It works with any genes;
+-- GEVO's own are those below the source (gi.genome.ptx_source).
 --
---   first        copies of the kernel as it is, each with 3 mutations
---   selection    the best of parents' elites and their offspring, by non-dominated sorting with
+--   first        copies of the unmodified kernel, each with 3 mutations
+--   selection    the best of the parents' elites and their offspring, by non-dominated sorting with
 --                crowding (nsga2); offspring by tournament; a quarter of the population are elites
 --   crossover    one-point messy (§3.5), of 80 % of the pairs
---   mutation     a gene more, for 30 % of the offspring
+--   mutation     one more gene, for 30 % of the offspring
 --
--- What a mutation or crossover makes is measured at once, and made again until it is valid (§3.4,
--- §3.5). GEVO-default is time alone, valid what is as near to the right answers as the unmodified
--- kernel; GEVO-mO is time and error, valid what is off by 1 % at most.
+-- The child of a mutation or crossover is measured at once, and made again until it is valid (§3.4,
+-- §3.5). GEVO-default minimises time; a valid child is as near to the right answers as the
+-- unmodified kernel. GEVO-mO minimises time and error; a valid child is off by 1 % at most.
 
 local evolve = require "gilua.search.evolve"
 local fail = require "gilua.base.fail"

@@ -1,10 +1,10 @@
 -- islands: several populations that evolve apart and send their best to each other, in a ring. Each
--- is a process of its own, on a GPU or a node of its own; what they share is a folder. After every
--- `every`-th generation an island leaves its best there, and before it breeds the next one it takes
--- in those that the island before it in the ring left after the same generation. So it does not
--- matter who is faster, or who was killed and went on: the same seeds have the same history.
--- (Whitley, Rana, Heckendorn: "The Island Model Genetic Algorithm: On Separability, Population Size
--- and Convergence", 1999.)
+-- is a process with a GPU or a node of its own; they share a folder. After every `every`-th
+-- generation an island writes its best there. Before it breeds the next generation it reads those
+-- that its predecessor in the ring wrote after the same generation. So the history does not depend
+-- on their speeds, or on processes that were killed and resumed: the same seeds give the same
+-- history. (Whitley, Rana, Heckendorn: "The Island Model Genetic Algorithm: On Separability,
+-- Population Size and Convergence", 1999.)
 --
 --   local scheme = { … }                                 -- as gi.evolve.run takes it
 --   gi.islands.join(scheme, { folder = "out/ring", island = 2, islands = 4, every = 3 })

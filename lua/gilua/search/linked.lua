@@ -1,13 +1,13 @@
--- linked: parameters that restrictions hold together move together. A restriction such as
--- `block_size_x == TILE_X` lets no single setting pass: a mutant that sets one of the two cannot be
--- launched. Repair sets as few other parameters as it can, each to the value nearest to its own.
+-- linked: repairs genomes whose parameters violate a restriction. With `block_size_x == TILE_X` a
+-- mutant that sets one of the two cannot be launched. The repair sets as few other parameters as
+-- possible, each to the allowed value nearest to its own.
 --
 --   local repair = linked.of(problem)
 --   repair("TILE_X=32", "")  -- "TILE_X=32 block_size_x=32"
 --
--- What a genome sets differently from its parent stays. Where that leaves no solution, only the
--- last of its settings stays. Where that leaves none either, the genome comes back as it is: the
--- launch then says which restriction does not hold.
+-- Settings that differ from the parent's stay. If that leaves no solution, only the last of them
+-- stays. If there is still none, the genome is unchanged, and the launch names the restriction that
+-- does not hold.
 
 local genome = require "gilua.search.genome"
 

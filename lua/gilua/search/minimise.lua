@@ -1,12 +1,12 @@
--- minimise: which genes of an evolved genome are needed? Post-evolution clean-up of GECCO 2014,
--- §4.3: genes are knocked out one at a time, from left to right, on one fixed image.
+-- minimise: finds the genes of an evolved genome that are needed. This is the post-evolution
+-- clean-up of GECCO 2014, §4.3: genes are knocked out one at a time, from left to right, on one
+-- fixed image.
 --
--- knockout is the bare loop, for any score. clean measures: on a GPU every knock-out is timed in
--- interleaved pairs with the genome as evolved, and what the noise of such a comparison is comes
--- from comparing that genome with itself. Beyond the paper, pairs of genes are tried as well: of
--- two redundant copies each can go alone but not the second after the first (left to right does
--- that), while two genes that each alone spoil the answer may be dispensable together
--- (§4.6.4, §4.6.6 wonder about such).
+-- `knockout` is the bare loop, for any score. `clean` measures: on a GPU it times every knock-out
+-- in interleaved pairs with the evolved genome, and takes the noise of such a comparison from
+-- comparing that genome with itself. Beyond the paper it also tries pairs of genes. Of two
+-- redundant copies, each can go alone but not both (left to right finds that); two genes that each
+-- spoil the answer alone may be dispensable together (§4.6.4, §4.6.6 raise the question).
 
 local fail = require "gilua.base.fail"
 local fitness = require "gilua.search.fitness"

@@ -1,6 +1,6 @@
--- nsga2: selection by several objectives at once: non-dominated sorting with crowding (Deb, Pratap,
--- Agarwal and Meyarivan, "A Fast and Elitist Multiobjective Genetic Algorithm: NSGA-II", 2002,
--- §III), which GEVO selects by (§3.3). All objectives are to be small.
+-- nsga2: selection by several objectives: non-dominated sorting with crowding (Deb, Pratap, Agarwal
+-- and Meyarivan, "A Fast and Elitist Multiobjective Genetic Algorithm: NSGA-II", 2002, §III), which
+-- GEVO uses (§3.3). All objectives are minimised.
 
 local pareto = require "gilua.search.pareto"
 

@@ -1,5 +1,5 @@
--- pareto: everything a run has seen, as error against time, and what of it nothing else beats in
--- both (Langdon, "Genetically Improved Software", chapter 8, 2015, Figure 8.4).
+-- pareto: the error and time of everything that a run has measured, and its non-dominated part
+-- (Langdon, "Genetically Improved Software", chapter 8, 2015, Figure 8.4).
 
 local core = require "gilua.core"
 

@@ -1,6 +1,6 @@
--- pieces: the functions that a scheme is made of, a researcher's own perhaps, called so that what
--- goes wrong in one is a sentence: which function and where it is written, in which generation, for
--- which genome, what it did and what was wanted of it.
+-- pieces: calls the functions of a scheme, which may be a researcher's own. An error becomes one
+-- sentence: the function and its line, the generation, the genome, the result, and the expected
+-- one.
 
 local ends = require "gilua.base.ends"
 local fail = require "gilua.base.fail"

@@ -1,20 +1,19 @@
--- propose: new texts of a kernel from any program: a language model behind a script, a colleague's
--- tool. It is asked once a generation; what it answers are mutants like others, compiled, checked
--- and timed, and bred further. Each piece of difference from the unmodified source is one gene
--- (genome.lines), so that crossover mixes proposals and clean-up keeps what counts of them.
+-- propose: new texts of a kernel from any program: a script around a language model, or another
+-- tool. It is called once a generation. Its answers are mutants like others: compiled, checked,
+-- timed and bred. Each block of lines that differs from the unmodified source is one gene
+-- (genome.lines), so crossover mixes proposals, and clean-up keeps the blocks that matter.
 --
 --   breed = { gi.evolve.mutants, gi.evolve.crossovers, gi.evolve.newcomers,
 --             gi.propose.step { command = "./my-model", most = 4, limit_s = 60 } }
 --
--- The question comes on the program's standard input, a JSON object: problem, file, generation,
--- wanted (how many texts may come), random (a whole number to seed with), unmodified and
--- best, each { source, ticks, ns, registers, shared_bytes, max_error } with what is known of it;
--- best has its genome and speedup too. The answer is what it prints: one source, one unified diff
--- of best's source, or JSON: a list of { "source": … } and { "patch": … }; other fields are
--- kept.
+-- The program reads a JSON object on standard input: problem, file, generation, wanted (the largest
+-- number of texts), random (a whole number for seeding), unmodified and best. The last two are {
+-- source, ticks, ns, registers, shared_bytes, max_error }, as far as known; best has genome and
+-- speedup, too. The program prints one source, one unified diff of best's source, or JSON: a list
+-- of { "source": … } and { "patch": … }; other fields are kept.
 --
--- Questions and answers stay in a folder (`keep`). What is asked again, by a run that is resumed or
--- done once more, is answered from there, and the program is not needed.
+-- Questions and answers are kept in a folder (`keep`). A question that is asked again, by a run
+-- that is resumed or repeated, is answered from there without the program.
 
 local core = require "gilua.core"
 local diff = require "gilua.base.diff"

@@ -1,4 +1,4 @@
--- repeats: what several runs with different seeds say together, evolution against a control.
+-- repeats: statistics over runs with different seeds, evolution against a control.
 
 local stats = require "gilua.base.stats"
 

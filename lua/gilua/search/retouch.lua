@@ -1,7 +1,7 @@
--- retouch: the numbers of a genome, changed where they stand. A transformation that pays with one
--- argument may pay more with another, a loop unrolled by another number: one gene becomes its
--- sibling, which does the same at the same place with another number. Mutation that only appends
--- (GECCO 2014, §3.3.2) hits upon that once in as many draws as there are genes.
+-- retouch: mutation of a number within a gene. A transformation that pays with one argument may pay
+-- more with another: the gene becomes one that does the same at the same place with another number.
+-- Mutation that only appends genes (GECCO 2014, §3.3.2) finds it once in as many draws as there are
+-- genes.
 --
 --   local retouch = gi.retouch.new(problem, { share = 0.25 })
 --   scheme.mutate = retouch.mutate

@@ -1,5 +1,5 @@
--- select: who becomes a parent. A selection takes a population (individuals with `fitness`, to be
--- minimised, and `acceptable`) and gives a list of parents, best first.
+-- select: selection of parents. A selection takes a population (individuals with `fitness`, which
+-- is minimised, and `acceptable`) and returns a list of parents, best first.
 
 local M = {}
 

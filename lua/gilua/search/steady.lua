@@ -1,16 +1,16 @@
--- steady: evolution without generations' barriers (Whitley, "The GENITOR Algorithm and Selection
--- Pressure", 1989): a few live, a child is made as soon as a worker is free, and takes a place
--- where it deserves one. A generation here is so many evaluations on one case: those that live are
--- measured on the new case, then children are made one by one. Who is made when does not depend on
--- who was faster: a child comes when the one that was made `ahead` before it has its fitness. Where
--- nothing better has come for `patience` generations, those that live make room for new ones; what
--- they found is not lost, for the generations' best meet in the final comparison.
+-- steady: steady-state evolution (Whitley, "The GENITOR Algorithm and Selection Pressure", 1989). A
+-- small population lives; a child is made as soon as a worker is free, and replaces a worse
+-- individual. A generation is a number of evaluations on one case: first the population is measured
+-- on the new case, then children are made one by one. The history does not depend on the workers'
+-- speeds: a child is made when the child `ahead` places before it has its fitness. If nothing
+-- better has come for `patience` generations, a new population starts. The best of each generation
+-- still take part in the final comparison.
 --
 --   for name, value in pairs(gi.steady.scheme { population = 60 }) do scheme[name] = value end
 --   gi.evolve.run(scheme)
 --
--- Who lives is one function, `keep`: individuals in, those that live out, best first. The best, all
--- of different code, is `M.best`; by cells is gi.elites.
+-- `keep` decides who lives: individuals in, survivors out, best first. `M.best` keeps the best, all
+-- of different code; gi.elites keeps the best of each cell.
 
 local evolve = require "gilua.search.evolve"
 local genome = require "gilua.search.genome"

@@ -1,25 +1,24 @@
--- sweep: each single step from the best in turn: every value of every parameter (of a long list of
--- numbers those twice the one before), every switch, every transformation at each of its places,
--- __restrict__ and two of __launch_bounds__. What the best lacks by one step is found here, where
--- chance, which draws some steps twice before it has drawn them all, may not come upon it. Where a
--- block comes to do several times as much, a number may have to go down with it to be any good
--- (rows a thread works down): so such a step is there with each number as many times less, too,
--- and with what makes a thread, or a block, do several times as much already (eight of a warp's
--- items a thread, or two and four groups a warp).
+-- sweep: tries every single step from the best genome in turn: every value of every parameter (of a
+-- long list of numbers those twice the one before), every switch, every transformation at each of
+-- its places, __restrict__ and two __launch_bounds__. Random mutation draws some steps twice before
+-- it has drawn them all; the sweep misses none.
+--
+-- If a step makes a block do several times as much, another number may have to fall with it (rows a
+-- thread works on). So such a step is also tried with each number divided by the factor, and
+-- combined with other steps that give a thread or block more work (eight of a warp's items a
+-- thread, two and four groups a warp).
 --
 --   local steps = sweep.new(problem, genes, rng)
---   local text, step = steps:next(best) -- a genome one step from the best; nil where none is left
---   steps:came(step, 0.4, best)         -- it made of the best one 0.4 times as fast
+--   local text, step = steps:next(best) -- a genome one step from the best; nil if none is left
+--   steps:came(step, 0.4, best)         -- it made the best one 0.4 times as fast
 --
--- The steps are in an order drawn once, and after a round in that of how near they came to the
--- best: what was nearly as fast may be faster than another by now. Where one makes a better best,
--- the others go on from that, behind the numbers next to those that it has (gilua.search.retouch
--- says which) and that have not been tried lately: what is best for one may be another by now.
--- A step that made a much slower one, or none that is right, or the same code, is passed over in
--- the next round, in the next three where it does so again, and so on: most of them never will.
--- Not so where a number that goes down with it has become another, or where it could not be
--- launched (a grid that is no multiple) and some number has: that may be another step by now.
--- When all have been tried from the same one, none is left.
+-- The first round goes in a random order that is drawn once. Later rounds begin with the steps that
+-- were nearest to the best in speed. If a step makes a better best, the other steps continue from
+-- it, after the numbers next to its own (gilua.search.retouch) that were not tried lately. A step
+-- whose mutant was much slower, wrong, or the same code is skipped in the next round, in the next
+-- three if that happens again, and so on. It is not skipped if a number that falls with it has
+-- changed, or if it could not be launched (the grid is no multiple) and some number has changed.
+-- When all steps have been tried from the same genome, none is left.
 
 local genome = require "gilua.search.genome"
 local retouch = require "gilua.search.retouch"

@@ -1,8 +1,9 @@
---- affine: an index as a sum of products, and from two of them whether they meet.
+--- affine: index expressions as sums of products; decides from two of them whether they can be
+--- equal.
 --
 -- A form is { [monomial] = integer }: the monomial is its factors in order, joined by "*", "" for
--- the constant. 4 * i + n * j - 1 is { i = 4, ["j*n"] = 1, [""] = -1 }. What is neither sum nor
--- product is a factor of its own, by its words. Casts between integers are taken for nothing.
+-- the constant. 4 * i + n * j - 1 is { i = 4, ["j*n"] = 1, [""] = -1 }. An expression that is
+-- neither a sum nor a product is one factor, named by its text. Casts between integers are ignored.
 
 local expression = require "gilua.source.expression"
 

@@ -1,5 +1,5 @@
--- csource: what the words of CUDA source (gi.grammar.tokens) say without a parser: lists, arguments
--- of templates, directives, #include lines. Every step is bounded, whatever the text is.
+-- csource: reads lists, template arguments, directives and #include lines from the tokens of CUDA
+-- source (gi.grammar.tokens), without a parser. Every step is bounded, whatever the text is.
 
 local core = require "gilua.core"
 local settings = require "gilua.base.settings"

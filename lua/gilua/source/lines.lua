@@ -1,8 +1,8 @@
--- lines: a source under transformation: one text for each line of the unmodified source, so that
--- lines keep their numbers whatever was made of those before them.
+-- lines: a source during transformation: one text for each line of the unmodified source, so lines
+-- keep their numbers after earlier changes.
 --
--- An edit's text becomes that of its first line, and may be of several lines; the others of its
--- range become nil: nothing is left of them.
+-- The text of an edit becomes that of its first line, and may have several lines. The other lines
+-- of its range become nil.
 
 local M = {}
 

@@ -1,11 +1,10 @@
---- pattern: expressions by example.
+--- pattern: matches expressions by example.
 --
 --   local found = pattern.match(tree, "$array[$i + $k] += $x", "$x += $array[$i + $k]")
 --
--- A name behind $ is a hole: it stands for any expression, the same wherever it stands in one
--- example. Brackets count only as far as they say what belongs together, and a whole number is like
--- one of an example with another suffix, 2u like 2. Nothing is turned round: what may stand either
--- way is two examples.
+-- A name after $ stands for any expression; the same name in one example stands for the same
+-- expression. Redundant parentheses are ignored, and so are the suffixes of whole numbers (2u is
+-- 2). Operands are not swapped: an expression with two orders needs two examples.
 
 local core = require "gilua.core"
 

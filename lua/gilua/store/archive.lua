@@ -1,11 +1,11 @@
--- archive: everything that a run evaluated, in one file of SQLite (core.store). It answers a farm
--- that asks again (gi.farm's `remember`), so that a run is resumed by running its script again from
--- its seed: no population, no generator and no closure has to be saved. And it tells people what
--- became of any mutant (docs/archive.md; the tables are in schema.lua).
+-- archive: every evaluation of a run, in one SQLite file (core.store). A farm consults it
+-- (gi.farm's `remember`), so a run is resumed by running its script again from its seed: no
+-- population, generator or closure has to be saved. People can look up any mutant in it
+-- (docs/archive.md; tables: schema.lua).
 --
--- Nothing is known without its world: what the answers depend on besides genome and case, as one
--- hash. Keys are 128 bits of what they stand for. A verdict that circumstances brought (a worker
--- lost for it) is not kept: the farm tells of those that a mutant earned.
+-- Every row belongs to a world: a hash of all that results depend on besides genome and case. Keys
+-- are 128-bit hashes. A verdict that came from circumstances (a worker lost for it) is not kept;
+-- the farm reports only verdicts that the mutant itself caused.
 
 local attempt = require "gilua.base.attempt"
 local core = require "gilua.core"

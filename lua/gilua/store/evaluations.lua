@@ -1,5 +1,5 @@
--- evaluations: what an archive has of the mutants of a run, as measurements: the columns of the
--- view and, of what was measured, every other field, unpacked when somebody asks for it.
+-- evaluations: the mutants of a run in an archive, as measurements: the columns of the view, and
+-- the other measured fields, which are unpacked at the first use.
 
 local fail = require "gilua.base.fail"
 

@@ -1,9 +1,9 @@
--- merge: archives put together in one. A run keeps its name (`uid`), so that what is in the archive
--- already is not added again, and a run that went on since is brought up to date. Each source is
--- one transaction: whenever the program ends, a source is in whole or not at all, and the same
--- command again does the rest.
+-- merge: puts archives together in one. A run keeps its name (`uid`): a run that is in the archive
+-- already is not added again, and one that has gone on since is brought up to date. Each source is
+-- one transaction: if the program ends early, every source is in whole or not at all, and the same
+-- command completes the work.
 --
--- Where two archives answer the same question differently the first answer stays; merge says so.
+-- If two archives answer the same question differently, the first answer stays; merge reports it.
 
 local archives = require "gilua.store.archive"
 local fail = require "gilua.base.fail"

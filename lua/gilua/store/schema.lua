@@ -1,6 +1,6 @@
--- schema: the tables and views of an archive, version by version. An archive is brought from the
--- version that it has to the last one step by step; a file that another program has
--- made its own is left alone. The views are for people (docs/archive.md).
+-- schema: the tables and views of an archive, by version. An older archive is brought up to date
+-- step by step; a file of another program is left alone. The views are for people
+-- (docs/archive.md).
 
 local printable = require "gilua.base.printable"
 

@@ -1,5 +1,5 @@
--- world: what answers depend on besides genome and case, as an archive keeps it (JSON), and how two
--- of them differ, in words.
+-- world: all that results depend on besides genome and case, as an archive keeps it (JSON), and the
+-- differences of two worlds in words.
 
 local json = require "gilua.base.json"
 local settings = require "gilua.base.settings"

@@ -1,10 +1,11 @@
---- adequacy: can a case tell a wrong kernel from a right one? Mutation testing of the data: kernels
--- with one thing taken out or moved run on the case, and those whose answers are right all the
--- same show what the data cannot tell. Evolution would find them too, and call them faster.
+--- adequacy: can a case distinguish a wrong kernel from a right one? This is mutation testing of
+--- the data: kernels with one change run on the case, and those whose answers stay right show what
+--- the data cannot detect. Evolution would find them, too, and call them faster.
 --
--- A probe is the kernel with one change: empty; a statement deleted; a declaration's value 0; a
--- condition 0 or 1; a number moved. What the preprocessor leaves out and what compiles to the
--- unmodified kernel's code is none; the score is the share of the others that is noticed.
+-- A probe is the kernel with one change: an empty body, a deleted statement, a declaration's value
+-- 0, a condition 0 or 1, a number moved. A change in lines that the preprocessor leaves out, or one
+-- that compiles to the unmodified kernel's code, is not a probe. The score is the share of probes
+-- that are detected.
 
 local below = require "gilua.report.below"
 local compiler = require "gilua.farm.compiler"

@@ -1,6 +1,6 @@
---- approximation: is a kernel still right where its approximate functions (__sinf, __fdividef, what
---- -use_fast_math makes of sqrtf …) are off by all that the PTX ISA allows? The virtual GPU gives
---- their true value, rounded; hardware does not.
+--- approximation: tests whether a kernel is still right when its approximate functions (__sinf,
+--- __fdividef, sqrtf under -use_fast_math …) have the largest error that the PTX ISA allows. The
+--- virtual GPU rounds their true value; hardware does not.
 
 local fitness = require "gilua.search.fitness"
 local genome = require "gilua.search.genome"

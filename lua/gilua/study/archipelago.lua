@@ -1,7 +1,6 @@
--- archipelago: all islands of a ring (gilua.search.islands) started on this machine, each a process
--- of its own with its share of the cores and, on cuda, one of the GPUs; and what they found, held
--- against each other in the end. On several nodes a batch system starts them in its place
--- (docs/howto/islands.md).
+-- archipelago: starts all islands of a ring (gilua.search.islands) on this machine, each a process
+-- with its share of the cores and, on cuda, one of the GPUs, and compares their winners in the end.
+-- On several nodes a batch system starts them instead (docs/howto/islands.md).
 
 local core = require "gilua.core"
 local devices = require "gilua.farm.devices"

@@ -1,8 +1,8 @@
--- best: of all that a study finds, wherever, the best that is right. Each step offers what it
--- found: tuning, every evolution, every random search, the clean-up, what was tuned again. An offer
--- is measured on the fixed case at once, so that whatever ends the study leaves the best so far;
--- before the validation the offers meet on a case that none of them has seen; and one that is wrong
--- on a case of the validation hands over to the next.
+-- best: keeps the best right genome that any step of a study has found. Each step offers its
+-- result: tuning, every evolution, every random search, the clean-up, the second tuning. An offer
+-- is measured on the fixed case at once, so a study that is stopped still has the best so far.
+-- Before the validation the offers are compared on a case that none of them has seen. If the first
+-- is wrong on a case of the validation, the next takes its place.
 
 local gi = require "gilua"
 local genome = require "gilua.search.genome"

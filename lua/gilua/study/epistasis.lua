@@ -1,10 +1,10 @@
--- epistasis: what the genes of a winner do alone, in pairs, and what it is without each (GEVO, §5;
--- the word is biology's for genes whose effects do not add up).
+-- epistasis: the effects of a winner's genes alone, in pairs, and left out (GEVO, §5; in biology
+-- the word means genes whose effects do not add up).
 --
--- The effect of some genes is the logarithm of the time with them over that of the unmodified
--- kernel. Two genes interact by the effect of both less the two effects alone: 0 where they know
--- nothing of each other, below 0 where they help each other, above where they get in each other's
--- way. Where one alone is wrong and both are right, one needs the other.
+-- The effect of a set of genes is the logarithm of the time with them over the unmodified kernel's.
+-- The interaction of two genes is the effect of both minus the two single effects: 0 if they are
+-- independent, below 0 if they help each other, above 0 if they hinder each other. If one is wrong
+-- alone and both are right, one needs the other.
 
 local fitness = require "gilua.search.fitness"
 local genome = require "gilua.search.genome"

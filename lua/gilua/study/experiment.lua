@@ -1,18 +1,18 @@
 -- experiment: a published experiment from the untuned kernel to the validated winner. The steps are
 -- those of GECCO 2014, §4.2 to §4.4, in an ordered list that a script may change:
 --
---   floor      what writing the answers takes at least
+--   floor      the least time that writing the answers takes
 --   tune       every legal launch, before evolution (§4.2)
---   evolve     one run a seed, and a random search of as many evaluations (RN/14/02 §10.1)
---   clean      genes that bring nothing go (§4.3)
---   retune     the launch again, for the kernel that was found
+--   evolve     one run a seed, and a random search with as many evaluations (RN/14/02 §10.1)
+--   clean      removes genes that bring nothing (§4.3)
+--   retune     the launch again, for the evolved kernel
 --   compiler   options of the compiler, last (§4.3)
---   choose     of all that was found so far, wherever, the best that is right (gilua.best)
---   validate   against the kernel as it was, on cases that nothing before has seen (§4.4)
---   pictures   what the winner computes, where the study draws it
+--   choose     the best right genome of all steps so far (gilua.best)
+--   validate   against the unmodified kernel, on cases that no step has seen (§4.4)
+--   pictures   the winner's output, if the study draws it
 --
 -- Each step is a function of the study, a table that ends as experiment.json and report.html
--- (docs/report.md has its fields); fields that begin with an underscore stay in memory.
+-- (fields: docs/report.md); fields that begin with an underscore stay in memory.
 
 local apart = require "gilua.base.apart"
 local attempt = require "gilua.base.attempt"

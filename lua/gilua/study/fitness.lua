@@ -1,5 +1,5 @@
---- fitness: the formulas of `lua/gilua/search/fitness.lua`, and the names that the papers'
--- experiments have for them. `gi.fitness` is this module.
+--- fitness: the formulas of `lua/gilua/search/fitness.lua` under the names of the papers'
+--- experiments. `gi.fitness` is this module.
 
 local M = {}
 

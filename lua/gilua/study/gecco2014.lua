@@ -1,6 +1,6 @@
 -- gecco2014: the experiment of Langdon, Modat, Petke, Harman, "Improving 3D Medical Image
--- Registration CUDA Software with Genetic Programming", GECCO 2014, and what it reports. The
--- scripts experiments/niftyreg_*.lua choose a row of its tables.
+-- Registration CUDA Software with Genetic Programming", GECCO 2014. Each script
+-- experiments/niftyreg_*.lua runs one row of its tables.
 
 local gi = require "gilua"
 

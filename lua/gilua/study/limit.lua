@@ -1,5 +1,6 @@
--- limit: how many times the least time of their work kernels take (gilua.base.roofline), also on a
--- GPU, which counts no work: the virtual GPU runs the same kernels on the same case for that, once.
+-- limit: the ratio of a kernel's time to the shortest time that its work allows
+-- (gilua.base.roofline), also for a GPU: since a GPU counts no work, the virtual GPU runs the same
+-- kernels on the same case once.
 
 local attempt = require "gilua.base.attempt"
 local roofline = require "gilua.base.roofline"

@@ -1,12 +1,11 @@
--- replay: a search simulated from the archive of a run, with other operators, another formula or
--- another seed. No kernel is compiled or run, and nothing of the run's own code: its archive and
--- what it kept of its problem (gilua.report.kept) are data.
+-- replay: simulates a search from a run's archive, with other operators, another formula or another
+-- seed. It compiles and runs no kernel and no code of the run: the archive and the kept problem
+-- (gilua.report.kept) are data.
 --
--- A genome is answered by an evaluation of it in the generation that asks, as it was; else by one
--- in the nearest generation, or in another evolution of the same world and base, in proportion to
--- the unmodified kernel's ticks there and here; else by one of another genome that makes the same
--- source. What the archive has no answer for is missing: it counts as a kernel that does not run,
--- and becomes no parent.
+-- A genome's measurement comes from the same generation, if the archive has one; else from the
+-- nearest generation, or from another evolution of the same world and base, scaled by the
+-- unmodified kernel's ticks; else from another genome with the same source. A genome without any
+-- counts as a kernel that does not run, and becomes no parent.
 
 local archives = require "gilua.store.archive"
 local attempt = require "gilua.base.attempt"

@@ -1,6 +1,6 @@
--- tune: every legal setting of some parameters, measured on one case (GECCO 2014, §4.2: all
--- sensible block sizes; StereoCamera: two parameters and more). A setting is a genome, so whatever
--- a gene can set can be tuned: launch shapes, macros, compiler options.
+-- tune: measures every legal setting of some parameters on one case (GECCO 2014, §4.2: all sensible
+-- block sizes; StereoCamera: two parameters and more). A setting is a genome, so everything that a
+-- gene can set can be tuned: launch shapes, macros, compiler options.
 
 local events = require "gilua.base.events"
 local fail = require "gilua.base.fail"

@@ -1,6 +1,6 @@
--- validate: is the winner right, and how much faster, where nobody has looked yet? GECCO 2014,
--- §4.4: configurations that neither tuning nor evolution has seen, every answer compared with the
--- CPU's, training against unseen, and the GPU against the CPU.
+-- validate: compares the winner with the unmodified kernel on data that neither tuning nor
+-- evolution has seen (GECCO 2014, §4.4): every answer against the CPU's, training against unseen
+-- cases, and the GPU against the CPU.
 
 local fail = require "gilua.base.fail"
 local fitness = require "gilua.search.fitness"

@@ -1,4 +1,4 @@
--- gene: how a transformation is written in a genome: T:NAME<LINE>(ARGUMENT,…), one word.
+-- gene: the notation of a transformation in a genome: T:NAME<LINE>(ARGUMENT,…), one word.
 
 local M = {}
 

@@ -1,10 +1,10 @@
--- grammar: a kernel's grammar (gi.grammar) that knows genes of transformations too.
+-- grammar: a kernel's grammar (gi.grammar) that also has genes of transformations.
 --
--- It has the grammar's methods. The genes T:NAME<LINE>(…) of a genome are made first, in their
--- order (those of the geometry before the others), each on what the one before left; what lines
--- are then others is given to the grammar as genes <lines_…>=…, so that all other genes work where
--- no transformation has been. One whose conditions do not hold, or hold no longer, is passed over,
--- as genes inside rewritten lines are: crossover of legal genomes gives legal ones.
+-- It has the grammar's methods. The genes T:NAME<LINE>(…) of a genome are applied first, in their
+-- order (those of the geometry before the others), each to the result of the one before. Changed
+-- lines become genes <lines_…>=… of the grammar, so all other genes work outside of them. A
+-- transformation whose conditions do not hold, or no longer hold, is skipped, as are genes inside
+-- rewritten lines: so the crossover of legal genomes gives legal genomes.
 
 local apart = require "gilua.facts.apart"
 local gene = require "gilua.transform.gene"

@@ -1,5 +1,5 @@
--- checking: the run of a mutant on the small case, on the virtual GPU with every check on; which
--- mutants end there; and runs on other data.
+-- checking: runs a mutant on the small case, on the virtual GPU with every check on, and decides
+-- whether it stops there; also runs on other data.
 --
 -- The functions are methods of gilua.funnel, as are those of the other stages.
 

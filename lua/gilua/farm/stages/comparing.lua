@@ -1,5 +1,5 @@
--- comparing: jobs about mutants that were measured: two of them in turn, what one writes, and the
--- least time that writing takes.
+-- comparing: jobs about measured mutants: timing two of them in turn, reading one's output, and
+-- measuring the least time that writing the answers takes.
 --
 -- The functions are methods of gilua.funnel, as are those of the other stages.
 

@@ -1,5 +1,4 @@
--- compiling: which texts the funnel has compiled, and when: each once, in batches, and only as far
--- as a plan needs it.
+-- compiling: compiles each text once, in batches, and only as far as a plan needs it.
 --
 -- The functions are methods of gilua.funnel, as are those of the other stages.
 

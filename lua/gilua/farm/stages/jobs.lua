@@ -1,5 +1,5 @@
--- jobs: what the funnel asks compilers for: PTX or machine code of a text, or PTX that is edited,
--- for one text or several at once; and whom a compiler's failure is blamed on.
+-- jobs: the funnel's jobs for compilers: PTX or machine code for a text, or edited PTX, for one
+-- text or several at once; and the mutant that is at fault when a compiler fails.
 --
 -- The functions are methods of gilua.funnel, as are those of the other stages.
 

@@ -1,7 +1,7 @@
--- limits: what a mutant may use, relative to the unmodified kernel.
+-- limits: the resources that a mutant may use, relative to the unmodified kernel.
 --
 -- The small case costs little, so its limit is wide enough to distinguish a slow mutant from an
--- endless one. On the whole case a mutant ten times as slow is no use.
+-- endless one. On the whole case a mutant that is ten times as slow is of no use.
 
 local CHECK_FACTOR = 100 -- warp instructions, up to …
 local MOST_CHECKED = 50000000 -- … so many, but RUN_FACTOR times as many in any case

@@ -1,5 +1,5 @@
--- running: the whole case on the device: the job that makes the case, the run of each distinct
--- code, and what its measurement sets for others.
+-- running: the whole case on the device: makes the case, runs each distinct code, and derives
+-- limits for other mutants from the measurement.
 --
 -- The functions are methods of gilua.funnel, as are those of the other stages.
 

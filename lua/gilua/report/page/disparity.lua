@@ -1,6 +1,6 @@
--- disparity: what a stereo kernel computes, as pictures: the left image of a pair, the disparities
--- a genome finds, and where they are known the true ones (problem kernels/stereo). An experiment's
--- `draw` (gilua.experiment) gives these to its report.
+-- disparity: the output of a stereo kernel as pictures: the left image of a pair, the disparities
+-- that a genome computes, and the true ones where they are known (problem kernels/stereo). An
+-- experiment's `draw` (gilua.experiment) passes them to its report.
 
 local gi = require "gilua"
 

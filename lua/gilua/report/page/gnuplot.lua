@@ -1,7 +1,7 @@
--- gnuplot: the program that draws the charts (gilua.report.page.plot): its language, and running
--- it. What comes back is one <svg> element that takes the page's text colour, shares no names with
--- other charts of the page, and is the same to the byte for the same script. Charts that are asked
--- for within `together` are drawn by one process, and one that the page before had is taken over.
+-- gnuplot: runs gnuplot, which draws the charts of gilua.report.page.plot. The result is one <svg>
+-- element in the page's text colour, whose names are unique on the page; the same script gives the
+-- same bytes. One process draws all charts requested within `together`, and a chart of the page's
+-- earlier version is reused.
 
 local attempt = require "gilua.base.attempt"
 local core = require "gilua.core"

@@ -1,7 +1,6 @@
--- html: an experiment, or a run of evolution, as one page that needs nothing else: no network. The
--- page is a pure function of the table (docs/report.md has its fields; gilua.experiment and
--- gilua.live make it): what is not in the table is not on the page. Plots are gnuplot's; without it
--- the tables are there.
+-- html: an experiment, or a run of evolution, as one page that needs no network and no other file.
+-- The page is a pure function of its table (fields: docs/report.md), which gilua.experiment and
+-- gilua.live make. Gnuplot draws the plots; without it the page has the tables alone.
 
 local evolve = require "gilua.search.evolve"
 local frontier = require "gilua.report.frontier"

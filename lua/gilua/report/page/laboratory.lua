@@ -1,7 +1,7 @@
--- laboratory: the part of a run's page that a reader can ask: every mutant is a point, and a click
--- shows its source beside its parent's and the original's. Its data (gilua.report.mutantcolumns and
--- mutantstory) lie in the page that a run saves; `gilua watch` takes them out, and serves them a
--- page at a time. Nothing is fetched from anywhere else.
+-- laboratory: the interactive part of a run's page: every mutant is a point, and a click shows its
+-- source beside its parent's and the original's. The saved page contains the data
+-- (gilua.report.mutantcolumns and mutantstory); `gilua watch` removes them and serves them a page
+-- at a time. Nothing comes from elsewhere.
 
 local columns = require "gilua.report.mutantcolumns"
 local json = require "gilua.base.json"

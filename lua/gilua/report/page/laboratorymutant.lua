@@ -1,6 +1,6 @@
--- laboratorymutant: the second part of the laboratory's script: the mutant that was clicked: its
--- figures, how wrong it is, its family, its genes in words, its source beside its parent's and the
--- original's, and buttons where a server is there.
+-- laboratorymutant: the second part of the laboratory's script: the selected mutant: its figures,
+-- errors, relatives and genes in words, its source beside its parent's and the original's, and
+-- buttons if there is a server.
 
 return [==[
 // A mutant's story ------------------------------------------------------------------------------

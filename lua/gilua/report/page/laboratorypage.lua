@@ -1,5 +1,5 @@
--- laboratorypage: the third part of the laboratory's script: what a reader chooses, and where the
--- data come from: out of the page itself, or a page of mutants at a time from `gilua watch`.
+-- laboratorypage: the third part of the laboratory's script: the reader's choices, and the source
+-- of the data: the page itself, or `gilua watch`, a page of mutants at a time.
 
 return [==[
 // What a reader chooses -------------------------------------------------------------------------

@@ -1,7 +1,6 @@
--- laboratoryplot: the first part of the laboratory's script: runs as columns of numbers, which of
--- their mutants a reader wants to see, and the plot of these on a canvas. It takes no library: the
--- small ones (uPlot) draw lines along one sorted axis, and a cloud of 100 000 points that answer to
--- a click would be written beside them anyway.
+-- laboratoryplot: the first part of the laboratory's script: runs as columns of numbers, the filter
+-- of their mutants, and the plot on a canvas. It uses no library: small ones (uPlot) draw lines
+-- along one sorted axis, and a cloud of 100 000 clickable points would have to be added to them.
 
 return [==[
 var AXES = { gain: "times faster", time: "time, over the unmodified kernel's", error: "mean error",

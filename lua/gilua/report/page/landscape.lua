@@ -1,5 +1,5 @@
--- landscape: what a search looked like, on its page: where the winner's genes come from, and what
--- the operators' children were worth. Each point says which mutant it is.
+-- landscape: the course of a search on its page: the origins of the winner's genes, and the worth
+-- of each operator's children. Each point names its mutant.
 
 local genome = require "gilua.search.genome"
 local laboratory = require "gilua.report.page.laboratory"

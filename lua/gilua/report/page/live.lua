@@ -1,6 +1,5 @@
--- live: report.html of a run while it is on. It is written whole after a generation, the first one
--- already, and again whenever writing it costs less than SHARE of the time since it was written
--- last; and always at the end.
+-- live: report.html during a run. The whole page is written after the first generation, again
+-- whenever writing takes less than SHARE of the time since the last, and at the end.
 
 local census = require "gilua.report.census"
 local evolve = require "gilua.search.evolve"

@@ -1,7 +1,6 @@
--- markup: the pieces that a page of HTML is put together from: text that is escaped, figures as
--- people read them, tables, plots with their captions, and the page around it all. A page is well
--- formed as XML too, has no address of another machine in it, and comes in light and dark, for wide
--- screens, narrow ones, and paper.
+-- markup: the elements of an HTML page: escaped text, readable figures, tables, plots with
+-- captions, and the frame of the page. A page is well-formed XML, too, refers to no other machine,
+-- and has a light and a dark form, for wide screens, narrow ones and paper.
 
 local progress = require "gilua.report.progress"
 

@@ -1,5 +1,5 @@
--- nodes: what the page of a run that is on says of the agents that work for it (`gilua cluster
--- status` says the same of all runs of a server).
+-- nodes: the agents that work for a run, on its live page (`gilua cluster status` lists those of
+-- all runs of a server).
 
 local markup = require "gilua.report.page.markup"
 

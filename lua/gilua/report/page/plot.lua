@@ -1,6 +1,6 @@
--- plot: charts as SVG, drawn by gnuplot. A chart is data and labels; what comes back is one <svg>
--- element that takes the page's text colour, shares no names with other charts of the page, and is
--- the same to the byte for the same data.
+-- plot: charts as SVG, drawn by gnuplot. A chart is data and labels. The result is one <svg>
+-- element in the page's text colour, whose names are unique on the page; the same data gives the
+-- same bytes.
 
 local gnuplot = require "gilua.report.page.gnuplot"
 local settings = require "gilua.base.settings"

@@ -1,8 +1,8 @@
--- state: what a page says of the run that it shows: under way, ended, stopped, or left alone by a
--- process that is gone. A page that says "under way" loads itself again, and stops when nobody
--- writes it any more. `gilua watch` knows who is at work and says so in the page that it serves; a
--- page opened as a file knows no more than when it was written. While a reader looks at a mutant
--- (data-busy) it waits.
+-- state: the state of the run that a page shows: under way, ended, stopped, or abandoned by a
+-- process that is gone. A page under way reloads itself, and stops when nobody writes it any more.
+-- `gilua watch` writes into the page whether a process is at work; a page opened as a file only
+-- knows the time when it was written. It does not reload while a reader looks at a mutant
+-- (data-busy).
 
 local markup = require "gilua.report.page.markup"
 local shell = require "gilua.base.shell"
