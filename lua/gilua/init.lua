@@ -1,8 +1,8 @@
 --- gilua: genetic improvement of CUDA kernels. `local gi = require "gilua"`.
 --
 -- The C rooms (gilua.core) appear under short names; every other field is a module of lua/gilua,
--- loaded when it is first used: gi.evolve is require "gilua.search.evolve". This is the public
--- face: which room a module lives in is nobody's business outside; scripts ask it for everything.
+-- loaded at the first use: gi.evolve is require "gilua.search.evolve". Scripts use these names, so
+-- a module can move to another room without changing them.
 
 local core = require "gilua.core"
 local launcher = require "gilua.problem.launcher"

@@ -272,7 +272,7 @@ int gi_lock(const char *path, const char *who, gi_err *err) {
             continue;
         }
         if (ftruncate(fd, 0) != 0 || !write_all(fd, who, strlen(who))) {
-            /* a full disk: held is held, also where nobody can read by whom */
+            /* a full disk: the lock is held, though the holder's name could not be written */
         }
         return fd;
     }

@@ -796,7 +796,7 @@ bool mem_may_write(Access a);
 /* "shared memory at offset 0x10", "global memory at byte 400 of 'out' (400 bytes)" */
 void mem_describe(const Access *a, char *out, size_t cap);
 void mem_describe_at(Machine *m, PtxSpace space, uint64_t address, char *out, size_t cap);
-/* A load or store whose lanes do not share one allocation, or one of which faults. False: stop. */
+/* A load or store whose lanes access several allocations, or one lane faults. False: stop. */
 bool mem_slow(Machine *m, Warp *w, const Ins *in, const MemForm *f, const uint64_t *at);
 /* Is there nothing to tell of a warp's access to shared memory, or to a watched allocation (else
 ** NULL)? at: offsets from `data` that are fine. Else mem_slow is to look at it. */
@@ -888,7 +888,8 @@ bool endless_all(const Machine *m);
 
 /* launch.c: one grid, from its checks to its result. */
 void launch_grid(Machine *m);
-/* Blocks `from` to `to` of the launch, none of which waits for another; false: they did not end. */
+/* Runs blocks `from` to `to` of the launch, which do not wait for each other; false: not to the
+** end. */
 bool turns_batch(Machine *m, uint64_t from, uint64_t to);
 void turns_forget(Machine *m); /* blocks that have begun will not go on */
 void turns_free(Machine *m);
@@ -924,7 +925,7 @@ void barrier_warp_ended(Machine *m);                    /* it is not waited for 
 
 /* sync.c: what lanes of a warp do together. */
 Stop sync_run(Machine *m, Warp *w, const Ins *in);
-/* Have all come for whom a path waits? */
+/* Have all lanes arrived for which a path waits? */
 bool sync_complete(const Warp *w, const Path *p);
 /* They have: it is done, for the others too. */
 void sync_meet(Machine *m, Warp *w, const Path *p);

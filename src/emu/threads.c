@@ -10,7 +10,7 @@
 ** happens often does without threads from there on.
 **
 ** Ticks are the same to the last bit, because all that is added up is whole multiples of a power of
-** 2 and so does not depend on the order; a model of which that cannot be said has no threads.
+** 2 and so does not depend on the order; a model with other numbers uses no threads.
 */
 #include "emu/view.h"
 

@@ -60,7 +60,7 @@ static Known what_type(const Tree *t, int first, int last) {
     return known;
 }
 
-/* The type of a declared variable, as it is written; "" where it is none of those that are known.
+/* Returns the type of a declared variable, as written; "" if it is unknown.
 ** `auto` alone is "auto". */
 static void type_text(const Tree *t, const Decl *d, Known *known, gi_buf *out) {
     gi_buf_adds(out, "");

@@ -91,7 +91,7 @@ static int operand_begin(const Tree *t, int first, int end) {
     return i;
 }
 
-/* The first token of `a * b` in `a * b / c`, of whose '/' it is asked. */
+/* Returns the first token of `a * b` in `a * b / c`, given the '/'. */
 static int dividend_begin(const Tree *t, int first, int slash) {
     static const char *const products[] = {"*", "/", "%", NULL};
     int i = operand_begin(t, first, slash);

@@ -107,7 +107,7 @@ bool edit_load_history(Edit *e, const char *path, gi_err *err) {
         return gi_fail(err, "io", "the history is not kept: %s: %s", path, strerror(errno));
     if (!gi_read_file(path, &text, err)) return gi_buf_free(&text), false;
     snprintf(e->path, sizeof e->path, "%s", path);
-    if (text.len > 0 && strlen(text.data) == text.len) { /* one with zero bytes is none of ours */
+    if (text.len > 0 && strlen(text.data) == text.len) { /* gilua writes no zero bytes */
         int lines = count_lines(text.data);
         const char *kept = last_lines(text.data, lines, KEPT_ENTRIES);
         if (lines > FILE_ENTRIES) replace_file(path, kept);

@@ -69,7 +69,7 @@ static int load(lua_State *L, const Module *m, const char *chunk) {
     return lua_load(L, read_piece, &r, chunk, "b");
 }
 
-/* searcher(name): a loader and its file, or nothing, upon which Lua's own is asked. */
+/* searcher(name): a loader and its file, or nothing; Lua's own searchers come next. */
 static int search(lua_State *L) {
     const Module *m = find(luaL_checkstring(L, 1));
     if (m == NULL) return 0;

@@ -220,7 +220,7 @@ static void same(const CuptiCall *c, const Row *row) {
 }
 
 static void variable(const CuptiCall *c, const Row *row) {
-    const ArgsVariable *a = c->params; /* who asks may want one of both */
+    const ArgsVariable *a = c->params; /* the caller may want only one of the two */
     uint64_t address = a->address ? *a->address : 0;
     size_t bytes = a->bytes ? *a->bytes : 0;
     bool known = (a->address && a->bytes) || gpu_variable(c->name, a->module, a->name, &address,

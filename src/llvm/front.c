@@ -293,7 +293,7 @@ static void talk(Child *c, const LlvmSource *s, LlvmFront *out) {
 
 /* --- what it said --- */
 
-/* "kernel.cu:12:5: error: text": the first such line. One of another file is none of the source. */
+/* "kernel.cu:12:5: error: text": the first such line; a line about another file does not count. */
 static void find_error(const LlvmSource *s, LlvmFront *out) {
     const char *text = out->log.len ? out->log.data : "", *error = strstr(text, "error: ");
     const size_t n = strlen(s->name);

@@ -23,7 +23,7 @@ enum { LLVM_OLDEST = 19, LLVM_NEWEST = 22 }; /* of major versions looked for by 
 Llvm *llvm_open(gi_err *err);
 const char *llvm_path(const Llvm *l);    /* of the library */
 const char *llvm_version(const Llvm *l); /* "19.1.7" */
-const char *llvm_clang(const Llvm *l); /* the program's path; NULL: there is none of its version */
+const char *llvm_clang(const Llvm *l); /* the path of clang of the same version; NULL: not found */
 
 /* --- the front end --- */
 

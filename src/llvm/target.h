@@ -9,8 +9,8 @@ typedef struct LlvmGoal {
     const char *features; /* "+ptx83": the version of PTX */
 } LlvmGoal;
 
-/* "ptx" (compute_80, as NVRTC's), "compute_90" or "sm_90", with or without an "a" behind. "usage":
-** it is none of these, or none that this version of LLVM knows. */
+/* "ptx" (compute_80, as NVRTC's), "compute_90" or "sm_90", with or without a final "a". "usage":
+** any other text, or a target that this version of LLVM does not know. */
 bool llvm_goal(const Llvm *l, const char *target, LlvmGoal *out, gi_err *err);
 
 #endif

@@ -161,7 +161,7 @@ static PtxModule *put_together(PtxModule **parts, int n) {
     return all;
 }
 
-/* What another definition stands for is nobody's: whoever asks for the name finds one. */
+/* Drops the definitions that another one of the same name replaces. */
 static void drop_others(const Table *t, const int *func, PtxModule *m) {
     for (int i = 0; i < m->n_funcs; i++)
         if (func[i] != i) m->funcs[i].has_body = false;

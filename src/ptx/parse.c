@@ -178,7 +178,7 @@ static void skip_body(Parser *P) {
     }
 }
 
-/* Reads a body that may not be understood: then there is none of it, but the reason. */
+/* Reads a body. If it is not understood, the function has the reason in place of a body. */
 static void try_body(Parser *P, PtxFunc *f) {
     jmp_buf outside;
     const char *start = P->p;

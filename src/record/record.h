@@ -56,7 +56,7 @@ void recording_close(Recording *r);
 int recording_version(const Recording *r);
 bool recording_is_whole(const Recording *r); /* false: the program died, or still runs */
 const char *recording_events(const Recording *r, size_t *len); /* zero-ended, its lines whole */
-/* Bytes of a blob, unpacked; false where there is none of that name. */
+/* Returns the bytes of a blob, unpacked; false if there is none with that name. */
 bool recording_size(const Recording *r, const char *name, uint64_t *bytes);
 /* Reads a blob of exactly n bytes and holds it against its name. */
 bool recording_read(const Recording *r, const char *name, void *out, size_t n, gi_err *err);

@@ -73,7 +73,7 @@ bool event_is_nothing(const Event *e);
 uint64_t event_volume(const Event *e);
 uint64_t event_span(const Place *p, const Event *e);
 
-/* What a texture's line says, without its texels; false where that is none of a recorder's. */
+/* Reads a texture's line, without its texels; false if a recorder cannot have written it. */
 bool event_texture(const Event *e, EmuTexture *out);
 /* The bytes of the arguments of a launch, to free(). */
 uint8_t *event_arguments(const Event *e);

@@ -265,7 +265,7 @@ static bool queue_part(void *user, SequencePart part, gi_err *err) {
 
 /* --- what came of it --- */
 
-/* Was anything touched that is nobody's business? */
+/* Are guard zones and read-only memory unchanged? If not, *m has the fault. */
 static bool is_intact(ReplayGpu *g, Measurement *m, gi_err *err) {
     gi_buf what = {0};
     gi_err why;

@@ -363,7 +363,7 @@ static Op *add_op(ReplayGpu *g, OpKind kind, const Event *e) {
 
 /* --- what is done: each event --- */
 
-/* A texture's handle of now; 0: the word is none of then. */
+/* Returns the new handle of a recorded texture handle; 0 if the word is not one. */
 static uint64_t handle_of(const ReplayGpu *g, uint64_t word) {
     for (int i = 0; i < g->n_live; i++)
         if (g->live[i].recorded == word) return g->live[i].handle;

@@ -3,7 +3,7 @@
 */
 #include "replay/over_reals.h"
 
-/* Inputs of a row are told from those of others, and from parameters, by this. */
+/* Distinguishes the inputs of a row from those of other rows and from parameters. */
 static uint64_t id_of(const Event *e, const ReplayMoved *m, uint64_t y, uint64_t z) {
     return (uint64_t)m->line << 40 | (z * e->height + y) << 8 | 2;
 }

@@ -323,7 +323,7 @@ API(cudaLaunchKernel, const void *f, Dim3 grid, Dim3 block, void **args, size_t 
     return CALL(launch(f, grid, block, args, shared, (LaunchKind){0}, s));
 }
 ALSO(cudaLaunchKernel, __cudaLaunchKernel);
-/* Of a program built with --default-stream per-thread, in all of which 0 is the thread's. */
+/* In a program built with --default-stream per-thread, stream 0 is the calling thread's. */
 API(cudaLaunchKernel_ptsz, const void *f, Dim3 grid, Dim3 block, void **args, size_t shared,
     Stream *s) {
     stream_each_thread = true;
@@ -401,7 +401,7 @@ static int most_threads(const Kernel *k, int registers) {
     return given || fit > most ? most : fit;
 }
 
-/* ptxas is asked only where its answer may matter. */
+/* Runs ptxas only if its answer may matter. */
 int kernel_most_threads(const Kernel *k) {
     int sure = most_threads(k, emu_registers_most(k->info.registers));
     return sure == most_threads(k, 1) ? sure : most_threads(k, kernel_registers(k));

@@ -15,7 +15,7 @@ enum { MOST_HABITS = 1 << 16, EAGER = 1024 };
 #define MOST_CREDIT ((uint64_t)1 << 40)
 enum { BYTES_AN_INSTRUCTION = 2 };
 
-/* How much memory is free is asked for again once so much was copied. */
+/* The free memory is read again after this many bytes were copied. */
 #define ASK_AFTER ((size_t)64 << 20)
 
 typedef struct Piece { /* memory that a launch reached */

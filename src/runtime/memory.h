@@ -49,7 +49,7 @@ CudaError memory_again(uint64_t address);
 ** no leak, and an observer is told of the array. */
 Region *memory_texels(size_t size, const char *made_by);
 void memory_texels_free(Region *r);
-/* Frees a region of these kinds; what is none of them is a finding. */
+/* Frees a region of these kinds; any other address is a finding. */
 CudaError memory_free(uint64_t address, unsigned kinds);
 #define KIND(kind) (1u << (kind))
 

@@ -265,7 +265,7 @@ CudaError module_function(Module *m, const char *name, Kernel **out) {
     return cudaSuccess;
 }
 
-/* One that is asked for may be written, so launches are compared by it, too. */
+/* A variable whose address the program has may be written, so launches are compared by it, too. */
 CudaError module_global(Module *m, const char *name, uint64_t *address, size_t *size) {
     if (!is_module(m)) return cudaErrorInvalidResourceHandle;
     Variable *v = m->variables;

@@ -18,7 +18,7 @@ typedef struct Observer {
     void (*wait)(void);                                /* the host waits, and may look then */
 } Observer;
 
-/* Fields may be NULL. It is asked from now on, until the process ends. */
+/* Fields may be NULL. The observer is called from now on, until the process ends. */
 void observe(const Observer *o);
 bool is_observed(void); /* by anyone */
 

@@ -40,7 +40,7 @@ typedef struct OpSet {
 
 typedef struct LaunchKind {
     bool cooperative;
-    Dim3 cluster; /* 0: none is asked for */
+    Dim3 cluster; /* 0: no clusters */
 } LaunchKind;
 
 typedef struct OpLaunch {

@@ -108,7 +108,7 @@ static void tell_bytes(const char *what, const Side *at, size_t width, size_t he
     gi_buf_free(&bytes);
 }
 
-/* XXH3: each is asked for before and after every launch. */
+/* XXH3: each hash is computed before and after every launch. */
 static Hash hash_now(const Shared *s) {
     return hash_of(s->region->contents.data, s->region->contents.size, 0);
 }

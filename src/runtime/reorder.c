@@ -36,7 +36,7 @@ struct ReorderRun {
     const OpLaunch *l;
     EmuOrder of;
     double began;
-    Child child[MOST_ORDERS]; /* each of one order; all but the first wait until they are asked */
+    Child child[MOST_ORDERS]; /* one an order; all but the first wait for a message */
     int n;
 };
 

@@ -12,7 +12,7 @@
 
 #include "runtime/op.h"
 
-/* Around a launch that runs as `how`. NULL: nothing is asked for. ok: it ended well. */
+/* Called around a launch that runs as `how`. NULL: no other orders. ok: it ended well. */
 typedef struct ReorderRun ReorderRun;
 ReorderRun *reorder_begin(const OpLaunch *l, const EmuLaunch *how);
 void reorder_end(ReorderRun *run, bool ok);

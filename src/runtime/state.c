@@ -140,7 +140,7 @@ CudaError failed(CudaError e, const char *fmt, ...) {
     return e;
 }
 
-/* "cuMemAlloc" for "cuMemAlloc_v2"; NULL: it is none of the driver's. */
+/* Returns "cuMemAlloc" for "cuMemAlloc_v2"; NULL if it is not a function of the driver. */
 static const char *driver_call(char out[64]) {
     const char *name = thread.alias ? thread.alias : thread.name;
     if (strncmp(name, "cuda", 4) == 0 || strncmp(name, "cu", 2) != 0) return NULL;

@@ -14,9 +14,8 @@
 
 #include "base/base.h"
 
-/* The words of any text, for whoever reads what nobody prepared: never an error, and time and
-** memory in proportion to the text. Comments and line splices are passed over, macros are not
-** expanded. */
+/* Splits any text into tokens. It never fails, and takes time and memory in proportion to the text.
+** It skips comments and line splices, and does not expand macros. */
 typedef enum TokenKind {
     TOK_NAME,
     TOK_NUMBER,

@@ -271,8 +271,8 @@ function M.parse(spec, argv, host)
   return values
 end
 
---- Reads this script's command line. Prints and ends the program where --help is asked for (with
---- status 0) or something is wrong (2).
+--- Reads this script's command line. Prints the help and ends the program for --help (status 0), or
+--- prints the fault of a wrong command line (status 2).
 ---@param spec table
 ---@return table options
 local function read(spec)

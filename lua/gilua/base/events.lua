@@ -11,7 +11,7 @@ local json = require "gilua.base.json"
 
 local M = {}
 
-local out -- standard output, once events are asked for
+local out -- standard output, once `begin` was called
 local ended = false
 
 --- Are events asked for?
@@ -40,7 +40,7 @@ function M.ended(status, message)
   M.tell("end", { { "status", status }, { "error", message and message:match "^[^\n]*" } })
 end
 
---- From now on events are told.
+--- Writes events from now on.
 function M.begin()
   if out then return end
   out = core.system.take_stdout()

@@ -55,7 +55,7 @@ end
 
 --- A new table: `given` with what it leaves out taken from `defaults`. The keys of `defaults` are
 --- the known ones, besides those listed in `optional`, which have no default. Raises on any other.
----@param where string who asks: "gilua.genome.source"
+---@param where string the caller's name: "gilua.genome.source"
 ---@param given table|nil
 ---@param defaults table<string, any>
 ---@param optional? string[]
@@ -75,7 +75,7 @@ function M.fill(where, given, defaults, optional)
 end
 
 --- The spec of a case, checked: an integer `seed`, and whole numbers within their limits.
----@param problem string who asks: "heat"
+---@param problem string the problem's name: "heat"
 ---@param given table
 ---@param fields table[] { name, default, least, most }
 ---@return table

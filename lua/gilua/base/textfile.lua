@@ -7,7 +7,7 @@ local printable = require "gilua.base.printable"
 local M = {}
 
 local MOST_BYTES = 1 << 26 -- of a text
-local PIECE_BYTES = 1 << 16 -- read at once: so much memory is asked for, however short the file is
+local PIECE_BYTES = 1 << 16 -- read at once: this much memory is used, however short the file is
 
 -- What is there and no file may keep its reader waiting, or never end.
 local function refuse_others(path, what)
@@ -73,15 +73,15 @@ function M.make_folder(dir)
 end
 
 --------------------------------------------------------------------------------------------------
--- Writing. A disk that is full is waited for, because what a run found is worth more than the wait;
--- but not when the program is asked to end.
+-- Writing. A full disk is waited for, because a run's results are worth more than the wait; but not
+-- after the program has received a signal to end.
 
 local found, core = attempt(require, "gilua.core") -- a plain Lua has none
 
 local function say(format, ...) printable.complain(format:format(...)) end
 
---- Does what `write` does, again and again while there is no room for it. Refuses with why where it
---- fails for another reason, or the program is asked to end.
+--- Calls `write` repeatedly while the disk is full. Refuses with the reason if it fails otherwise,
+--- or if the program has received a signal to end.
 ---@param write fun(...): any done, or nil, message and code
 function M.until_there_is_room(write, ...)
   local told = false

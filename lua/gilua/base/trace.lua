@@ -92,8 +92,8 @@ local function own_frames(text)
   return lines
 end
 
---- A message and how the script came there: nothing more where the message says it, everything
---- where the error is one of gilua's own code. An interruption is nobody's error, wherever it came.
+--- Returns a message with the calls that led to it: none if the message says enough, all if the
+--- error is in gilua's own code. An interruption is not an error, wherever it came.
 ---@param message string
 ---@param level integer of what was running
 ---@return string

@@ -82,7 +82,7 @@ local function recorded_of(o, folder)
   return nil
 end
 
--- Opening a file runs nothing: its program is run where that is asked for.
+-- Opening a file runs nothing: its program is run only with --run.
 local function guessed(o, folder)
   local runs, guesses = gi.newproblem.write(o.file, folder, o)
   o.guesses = guesses

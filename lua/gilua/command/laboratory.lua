@@ -211,7 +211,7 @@ local function command_of(o, rest)
   return words_of(o.dir, name, id, gene ~= "" and gene or nil)
 end
 
---- What a question of the laboratory's is answered; nil: it is none of its.
+--- Returns the answer to a request of the laboratory, or nil if the path is not one of its own.
 ---@param o { dir: string, beside: string[], acts: LaboratoryJobs? } beside: folders of other runs
 ---  that the server shows; acts: none: nothing is run
 ---@param rest string of the path

@@ -108,7 +108,7 @@ local function front_of(result)
   return #list > 0 and list or nil
 end
 
--- A copy of a run with another genome than the winner's, of which nothing is known yet.
+-- Returns a copy of a run with another genome in place of the winner's, without its results.
 local function without_winner(run, genome)
   local other = {}
   for name, value in pairs(run) do other[name] = value end

@@ -96,8 +96,8 @@ local function streams_wanted(kept, params)
   return nil
 end
 
--- Parameters that are not the source's: what the host does, and what its compiler is to be told.
--- On how many streams, and the block of a launch that is written, are told apart.
+-- Parameters outside the source: those of the host's launch, and options of its compiler. The
+-- number of streams, and the block of a launch that apply writes, are reported separately.
 local function settings_to_tell(kept, params, launched)
   local list = {}
   for _, p in ipairs(kept.parameters) do

@@ -249,7 +249,8 @@ function Cluster:long_queues()
   return list
 end
 
---- An agent's own, then what is nobody's, then what others come to later.
+--- Jobs of the agent's own codes come first, then jobs without an agent, then those of other
+--- agents.
 function Cluster:next_for(agent, roles, long)
   local entry = self:next_of(agent.queue, roles) or self:next_of(self.queue, roles)
   for i = 1, entry and 0 or #long do
@@ -280,7 +281,7 @@ function M.binds(state)
   return "nothing: all work is given out"
 end
 
--- What others, and the page of the run, are told of it.
+-- The description for other managers and for the run's page.
 function Cluster:state()
   return { run = self.run, problem = self.offer.problem, device = self.device,
     done = { run = self.done.run, check = self.done.check, compile = self.done.compile },

@@ -48,8 +48,8 @@ local function gpus(device, memory_bytes, box)
   return found
 end
 
---- What the devices are. GPUs are asked for by a worker: the driver never enters this process. A
---- driver that does not start in a box, where it does without, is worth more than the box.
+--- Returns the devices. A worker lists the GPUs, so the driver never enters this process. If the
+--- driver starts without the box only, the worker runs without it.
 ---@param device string "emu", "cuda", "cuda:0,2"
 ---@param memory_bytes integer what a worker may use
 ---@return table[] list of { device, name, target, clock_ghz, uuid, driver, sms, l2_bytes,

@@ -13,7 +13,7 @@ local lfs = require "lfs"
 
 local M = {
   MOST_BYTES = 8 << 30, -- where nothing else is said
-  LATE_S = 3, -- a piece that has not come after so long is asked for again …
+  LATE_S = 3, -- a piece that has not come after this time is requested again …
   MOST_LATE = 20, -- … so often in a row
   IN_USE_S = 600, -- of what was touched so lately nothing is removed
 }

@@ -16,7 +16,7 @@ local ZERO = "the source has a zero byte"
 ---@field genome string
 ---@field by_hand boolean a text of somebody's, not made by the grammar
 ---@field is_baseline boolean? the unmodified kernel, first on its case: sets what others may use
---- what is asked:
+--- requests:
 ---@field check boolean? to run on the small case with every check on
 ---@field run boolean? to run on the whole case
 ---@field slow_above number|false? nanoseconds above which timing stops early
@@ -47,7 +47,7 @@ Plan.__index = Plan
 ---@class gilua.plan.text what a compiler is given
 ---@field genome string? whose source it is, where the grammar makes that
 ---@field guarded boolean? … with guards in its loops
----@field source string? by hand; of a genome it is made when it is asked for (Maker:source)
+---@field source string? by hand; for a genome it is made at the first use (Maker:source)
 ---@field source_hash string 128 bits of it
 ---@field options string[]
 ---@field target string

@@ -256,7 +256,7 @@ end
 --------------------------------------------------------------------------------------------------
 -- The answers
 
--- A piece as an array; of a length that is none of its type's byte by byte.
+-- Returns a piece as an array of its type, or of bytes if its length is no multiple of the type's.
 local function array_of(bytes, type)
   local size = math.tointeger(tonumber(type:match "%d+")) // 8
   return core.array.frombytes(bytes, #bytes % size == 0 and type or "u8")

@@ -13,10 +13,10 @@ local M = {}
 local COMPARED = { "n", "max_error", "mean_error", "first_wrong", "off", "wrong", "unset", "nan",
                    "penalty", "counted" }
 
---- May a mutant with such answers on the small case be right, or as near to it as is asked for?
+--- May a mutant with such answers on the small case be right, or within the allowed error?
 ---@param answers table a comparison, with its status
 ---@param tolerance table of the problem
----@param most_error? number errors up to this one are asked for, too
+---@param most_error? number errors up to this one are allowed
 ---@return boolean
 function M.may_be_right(answers, tolerance, most_error)
   if answers.status ~= "ok" then return false end

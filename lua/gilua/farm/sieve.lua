@@ -53,7 +53,7 @@ local function is_compiled(self, plan)
   return compiled:of(plan.text.hash) or plan.machine and compiled:of(plan.machine.hash)
 end
 
--- The form to be compiled in haste; nil of what is none of NVRTC's.
+-- Returns the request to compile in haste, or nil if the compiler is not NVRTC.
 local function in_haste(self, plan)
   local text = plan.checked
   if not self.funnel.problem.checked_case or self.funnel.far then return nil end

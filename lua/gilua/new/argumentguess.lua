@@ -38,7 +38,7 @@ local MOST_OF = { i8 = 127, u8 = 255, i16 = 32767, u16 = 65535 } -- that the typ
 ---@field width? integer numbers of an element
 ---@field indexed? string the array that it holds places of
 ---@field limits? gilua.precision.limits of an output, found by trying
----@field value_guessed? boolean nothing says what it is
+---@field value_guessed? boolean the host's code does not give it
 ---@field is_guess? boolean its value, or what the host makes it of, is guessed
 ---@field elements? integer as many as the program asks for
 ---@field guessed? string the count before it was made longer (gilua.trial)
@@ -299,7 +299,7 @@ local function element_of_bits(p, role)
   return "u32", p.bytes // 4, "GUESS: a struct as the bits of floats, which must be equal", FLOATS
 end
 
--- The least and the greatest of types of which what the host draws may be too small or too large.
+-- The range of each integer type whose random values from the host may be out of range.
 local LEAST = { u8 = 0, u16 = 0, u32 = 0, u64 = 0, i8 = -128, i16 = -32768 }
 local GREATEST = { u8 = 255, u16 = 65535, i8 = 127, i16 = 32767 }
 
@@ -453,7 +453,7 @@ function M.arguments(read, shape, folder)
       c.args[i] = ((p.struct or p.width > 1) and struct or scalar)(c, p, i)
     end
   end
-  for i, p in ipairs(read.params) do -- their sizes are told by numbers
+  for i, p in ipairs(read.params) do -- scalar arguments give their sizes
     if p.pointer then c.args[i] = array(c, p, i) end
   end
   bound_indices(c)

@@ -60,7 +60,7 @@ end
 
 --- The arguments of a folder's program.
 ---@param folder string
----@return string[] words none where nothing says them
+---@return string[] words empty if none were found
 ---@return string? line that says them
 function M.of(folder)
   local makefile, script = M.makefile(folder), folder .. "/run"

@@ -1,8 +1,8 @@
 -- around: folders of headers that a file includes and that lie neither beside it nor where one was
 -- told to look: those of its project. `Common` or `include` above it are looked into, a few folders
 -- up, and what a makefile beside it names that lies beside its own folder or below (`-I../other`);
--- of "../x.h" the folder above, where a project's makefile is. What is found is told, and stands in
--- problem.lua. So are the makefile's macros that a file uses.
+-- of "../x.h" the folder above, where a project's makefile is. The folders are printed and written
+-- to problem.lua, as are the makefile's macros that a file uses.
 
 local csource = require "gilua.source.csource"
 local headers = require "gilua.new.headers"

@@ -109,7 +109,7 @@ local function is_small(host, launch, params, sizes)
   return threads <= MOST_THREADS and bytes <= MOST_BYTES
 end
 
---- Assumes what the sizes of a launch and of its arrays are made of and nothing says.
+--- Assumes values for names in the sizes of a launch and of its arrays that have none.
 ---@param host HostCode
 ---@param launch HostLaunch
 ---@param params table[] of gilua.signature

@@ -314,8 +314,8 @@ local function kernels_of(kept)
   return list
 end
 
--- What others call too stays as it was, in a file by itself; of several, whose kernels call what
--- others of them have, that is told.
+-- A function that other code calls, too, stays unchanged: in a single file the kernel calls a copy.
+-- If the kernels of several files call each other's functions, the result says so.
 local function set_apart(kept, files, text, lines)
   local first, list = files[1], kernels_of(kept)
   if #files == 1 then

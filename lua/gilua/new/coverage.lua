@@ -80,8 +80,8 @@ local function lines_of(marks, line_of)
   return { seen = seen, never = never }
 end
 
---- Lines of the kernel that run on a case (at least in part), and those of which something has code
---- but does not run.
+--- Returns the lines of the kernel that run on a case (at least in part), and those with code that
+--- does not run.
 ---@param problem gilua.problem
 ---@param spec table of a case, as problem.case takes it
 ---@return { seen: table<integer, boolean>, never: integer[], coarse: boolean }? coverage; coarse:

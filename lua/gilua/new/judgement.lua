@@ -18,7 +18,7 @@ local M = {}
 local UNSEEN = 1 << 32 -- seeds from here on are never drawn in evolution
 local USES = require("gilua.problem.recorded").USES
 local LEAST_GAIN = 1.01 -- of ticks, which are a model's: less is no gain
-local LEAST_SHARE = 0.5 -- of the bytes that the old kernel touches: fewer are told
+local LEAST_SHARE = 0.5 -- of the bytes that the old kernel touches: the verdict mentions fewer
 local DRAM_BYTES = require("gilua.base.gpu.h200").dram_bytes_per_clock
 
 ---@class Judgement

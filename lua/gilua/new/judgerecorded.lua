@@ -36,8 +36,8 @@ local function kernels_of(path)
   return names
 end
 
--- The recorded kernel that is meant: the one that is asked for, else that of a new kernel's name,
--- else the only one.
+-- Returns the recorded kernel to compare: the one named by --kernel, else the one with a new
+-- kernel's name, else the only one.
 local function recorded_kernel(path, o)
   local r = recording.open(path)
   local names, news, same = {}, kernels_of(o.new), {}

@@ -38,7 +38,7 @@ local function is_beyond(host, t, way, values)
   return false
 end
 
--- The largest number that a name can be; nil where nothing says.
+-- Returns the largest value that a name can have, or nil if it is unknown.
 local function most_of(host, t, way, name)
   local bits = 0 -- a number that is too large for any sum of it is no length
   while not is_beyond(host, t, way, { [name] = 1 << bits }) do
@@ -53,7 +53,7 @@ local function most_of(host, t, way, name)
   return low
 end
 
---- Returns how many blocks a launch has at most along a side; nil where nothing says.
+--- Returns the largest number of blocks of a launch along a side, or nil if it is unknown.
 ---@param host HostCode
 ---@param t table of the problem
 ---@param way HostWay

@@ -36,7 +36,7 @@ local function add_macros(list, t, name, has_arguments)
   end
 end
 
--- A file and the other files of its program, which are read once they are asked for.
+-- A file and the other files of its program, which are read at the first use.
 local function program_of(code)
   if not code.program then
     code.program = { code }

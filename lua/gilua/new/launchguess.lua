@@ -14,7 +14,7 @@ M.fixed_block = fixedblock.why
 local DIMENSIONS = { "x", "y", "z" }
 local ELEMENTS = { 1, 2, 4, 8, 16 } -- that a thread may take
 local LEAST_ROWS = 16 -- fewer blocks are equal to some number by chance
-local NAMED = { -- what an argument of that name usually is, where nothing says its value
+local NAMED = { -- the usual meaning of an argument with that name, if its value is unknown
   { "^size_?[yY]$|^[nN]um_?[yY]$|^dim_?[yY]$", 2 },
   { "^size_?[zZ]$|^[nN]um_?[zZ]$|^dim_?[zZ]$", 3 },
   { "^[nN]$|^num|^count|^len|^size|^total|^N|^dim$", 1 },
@@ -67,7 +67,7 @@ end
 ---@param launch table? of hostcode:launch
 ---@param given string[]
 ---@param host table of gilua.hostcode
----@param notes string[] guesses are told here
+---@param notes string[] receives a note for each guess
 ---@return string[]
 function M.template(item, launch, given, host, notes)
   local list = {}
@@ -235,7 +235,7 @@ local function size_from_names(read, s, d, used)
 end
 
 --------------------------------------------------------------------------------------------------
--- Blocks where nothing says how many threads they have
+-- Blocks whose number of threads is unknown
 
 local BLOCK_NAMES = { "BLOCK", "THREADS", "TILE", "NTHREADS", "WORKGROUP", "LOCAL_SIZE" }
 local USUAL = { { { 256 }, { 128 }, { 64 }, { 32 } },
@@ -326,7 +326,7 @@ end
 ---@field fixed_block? string why the block is not to be tuned
 ---@field link table<integer, string> dimension to the argument that says its size
 ---@field each table<integer, integer> dimension to how many elements a thread takes
----@field rows table<integer, boolean> dimensions of which a block takes one
+---@field rows table<integer, boolean> dimensions in which each block takes one index
 ---@field shared table<string, { [1]: integer, [2]: integer }> arguments that say how many rows
 ---  there are: the dimension, and how many threads share each
 ---@field blocks? integer[][] others to try where `block` is a guess
@@ -398,7 +398,7 @@ function M.threads_text(used)
   return table.concat(list, " * ")
 end
 
---- Bytes of dynamic shared memory where nothing says them.
+--- Returns the bytes of dynamic shared memory of a launch that does not give them.
 ---@return { text: string, note: string }
 function M.shared_guess()
   return { text = "block_size_x * 8", note = "GUESS: bytes" }

@@ -39,9 +39,9 @@ local function limits_set(problem, genome)
   return words
 end
 
---- What transformations ask of a kernel's block, or of its grid: `words` of gilua.launch, with what
---- becomes of it, and `conditions`, what is asked, for people; nil where they ask nothing. Of the
---- grid also what a block's sides that are set ask.
+--- Returns what transformations require of a kernel's block or grid, or nil if they require
+--- nothing: `words` of gilua.launch with their effect, and `conditions` for people. For the grid
+--- they include what a block with fixed sides requires.
 function M.asked_of(problem, genome, kernel, what)
   local words = what == "grid" and limits_set(problem, genome) or {}
   local own = table.move(words, 1, #words, 1, {})
@@ -124,7 +124,7 @@ local function threads_then(block, words)
   return n and n <= launches.MOST_THREADS and n or nil
 end
 
---- Tells which break what is asked of a block, with the sides that a genome sets.
+--- Returns the launches that violate the conditions on a block, with the sides that a genome sets.
 ---@param ways table[] of M.ways_to
 ---@param asked { words: string, conditions: string } of M.asked_of
 ---@param set (integer|false)[]
@@ -204,7 +204,7 @@ local function longest_of(host, t, way, grid)
   return longest
 end
 
---- Tells which break what is asked of a grid, by a problem's table.
+--- Returns the launches that violate the conditions on a grid, by a problem's table.
 function M.of_grids(host, ways, asked, set, tell, t)
   for _, way in ipairs(ways) do
     local grid, block = known_sides(host, way, "grid"), known_sides(host, way, "block")
@@ -221,8 +221,8 @@ function M.of_grids(host, ways, asked, set, tell, t)
   end
 end
 
--- The sides along which a launch gets threads that it had not: as many blocks as are left are
--- rounded up, and nothing is asked of how many there were.
+-- The sides along which a launch gets additional threads: the number of blocks is rounded up, and
+-- may be any.
 local function rounded_sides(words, set, own)
   local list, asked_sides = {}, {}
   for _, c in ipairs(launches.read(words)) do

@@ -1,8 +1,8 @@
 -- layout: the members of a struct that a kernel takes: their names by the file's words
 -- (gilua.members), their offsets and types by the compiler.
 --
--- The compiler is asked as for the parameters (gilua.signature): behind the kernel a table is
--- declared that it fills. What a member points to is asked in turn.
+-- The compiler supplies them, as for the parameters (gilua.signature): it fills a table that is
+-- declared after the kernel. The structs that members point to follow in turn.
 
 local csource = require "gilua.source.csource"
 local members = require "gilua.host.members"
@@ -62,7 +62,7 @@ local function pointee(struct, path)
   return ("gilua_to<gilua_flat<%s>::gilua_to>::gilua_t"):format(type_of(struct, path))
 end
 
--- What is asked of a member; of the struct itself where it has no path.
+-- Returns the questions about a member, or about the struct itself if the path is empty.
 local function question(struct, path)
   if path == "" then return ("gilua_member_at<%s>(0)"):format(struct) end
   return ("gilua_member_at<%s>((int)__INTADDR__(&((%s *)0)->%s))"):format(type_of(struct, path),
@@ -120,7 +120,7 @@ end
 ---@field bytes integer
 ---@field [integer] LayoutMember
 
----@class LayoutAsk what does not change while one is asked for
+---@class LayoutAsk what stays the same while one layout is worked out
 ---@field source string
 ---@field kernel string
 ---@field options string[]

@@ -83,7 +83,7 @@ function arguments_at(text, at)
   return list, i + 1
 end
 
---- A function's own name, without its namespaces; what is none of C++'s is its own name.
+--- Returns a function's name without namespaces. A name that is not mangled is returned as it is.
 ---@param symbol string
 ---@return string name
 ---@return string[]? arguments of its template; empty where it is none, nil where they are not

@@ -139,7 +139,7 @@ end
 ---@param olds MatchOld[]
 ---@param news MatchNew[]
 ---@param given? table<string, string> of --map: name of a new one -> name of an old one
----@return table<integer, Match>? found by place of the new one; none of what nothing says
+---@return table<integer, Match>? found by place of the new one; without those that are unknown
 ---@return string? why there is none: two that disagree
 function M.of(olds, news, given)
   local found = {}

@@ -33,7 +33,7 @@ local M = {}
 
 local MOST_TRIED = 8 -- kernels of a file
 local MOST_LAUNCHES = 3 -- of a kernel
-local MOST_RESORTS = 3 -- kernels of which more is left aside than was read
+local MOST_RESORTS = 3 -- kernels that are tried again with cruder guesses of their launch
 local SMALLER = { 128, 16 } -- the largest size that is assumed, where it does not run with larger
 
 -- A macro that a text says in the place of __global__, and where it is defined; nil if none.
@@ -48,7 +48,7 @@ local function in_its_place(text, path)
   end
 end
 
--- The kernels to try, in turn: the one that is asked for, else the longest first.
+-- Returns the kernels to try, in order: the one named by --kernel, else the longest first.
 local function candidates(found, path, wanted)
   local kernels = found.kernels
   if #kernels == 0 then
@@ -172,7 +172,8 @@ local function has_output(args, constants)
   return false
 end
 
--- Where no words write to an array, those of which elements are handed on, perhaps by reference.
+-- If no statement writes to an array, returns the arrays whose elements are passed on, perhaps by
+-- reference.
 local function set_outputs(read, args)
   local any = false
   for i, p in ipairs(read.params) do

@@ -253,10 +253,10 @@ local function bytes_of(problem, spec)
   return tablecase.bytes(self, tablecase.names(self, spec.size, problem:values(), spec.values))
 end
 
--- The case of the problem's full size, which has branches and blocks of its own; or (is_part) of
--- the small case's threads with the arguments of the full size: whichever is asked for, else the
--- latter where the former takes too long. nil where the small case is of the full size; `refused`
--- where its arrays are too large.
+-- Returns the case of the problem's full size, which may reach other branches and blocks. With
+-- is_part it has the small case's threads with the arguments of the full size; without a choice,
+-- that is used if the full size takes too long. nil if the small case has the full size; `refused`
+-- if its arrays are too large.
 local function full_case(problem, instructions, seed, is_part)
   local full = tablecase.sizes(problem.definition.kernel_table.table.size)
   local small = tablecase.sizes(problem.checked_case.size)
@@ -436,8 +436,8 @@ local function begun(case, found)
   return "wrong", first_line(m.message or m.status), false
 end
 
--- Of a problem of a user's file, whose host code is asked for all that a change of the launch wants
--- (gilua.promises): what the launch of a case cannot give it. nil of any other.
+-- For a problem made of a user's file, returns what the launch of a case cannot fulfil of a
+-- change's conditions; nil for any other. gilua.promises compares the host's code with them.
 local function unmet(problem, found)
   local m, t = found.verdicts and found.verdicts[2], problem.definition.kernel_table.table
   local is_unmet = m and m.status == "launch_error" and t.made_from and launches.is_unmet(m.message)

@@ -75,8 +75,8 @@ local function before(text, folder, path)
   end
 end
 
--- The header of which `is_it` holds that a file includes, itself or by its headers; what stands
--- before it, and before these; what `is_it` gave.
+-- Returns the header, included directly or by other headers, for which `is_it` holds; the text
+-- before it, and before the headers that include it; and the value of `is_it`.
 ---@param file { text: string, folder: string, includes: table<string, Header> }
 ---@param is_it fun(header: Header): any
 ---@return Header? header
@@ -246,9 +246,9 @@ local function launched_ones(parts)
   return list
 end
 
---- The kernel of a file that is to do what another file's does: the one that is asked for, the only
---- one that is launched, that of the same name, or the only one. Refuses where none is that, and
---- where several are launched: they may do the work together, or each for some sizes.
+--- Returns the kernel of a file that replaces another file's: the one named by --kernel, the only
+--- one that is launched, the one with the same name, or the only one. Refuses if there is none, or
+--- if several are launched: they may do the work together, or each for some sizes.
 ---@param parts Parts
 ---@param path string
 ---@param wanted? string

@@ -168,7 +168,7 @@ end
 ---@field most number of all errors
 ---@field largest number answer
 ---@field n integer answers
----@field finite integer of which are finite
+---@field finite integer finite answers
 
 --- No errors yet, of an output.
 ---@return gilua.precision.errors
@@ -330,7 +330,7 @@ end
 --- A tolerance for each output of a problem table that is not of whole numbers: these are right
 --- where they are equal.
 ---@param problem gilua.problem of a kernel table
----@param specs table[] cases, all of which the kernel must run on
+---@param specs table[] cases; the kernel must run on all of them
 ---@return table<string, gilua.precision.limits> by the output's name
 function M.limits(problem, specs)
   if not is_rounded(problem) then return {} end

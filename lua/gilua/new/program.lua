@@ -142,7 +142,7 @@ end
 ---@field others { path: string, name: string, text: string }[] those that name what launches
 ---@field host HostCode
 ---@field root string
----@field files? string[] all source below it, once that is asked for; nil: there is too much, or
+---@field files? string[] all source below it, read at the first use; nil: there is too much, or
 ---  some cannot be read
 
 --- Reads the program that a kernel is of: its file, headers, and the other files that launch it or

@@ -1,10 +1,11 @@
--- promises: what a winner promises of every launch of its kernel, where its case shows one: that no
--- array it writes is the memory of another (`__restrict__`, and transformations that take arrays
--- for apart), that no block has more threads than `__launch_bounds__` says, that no block or grid
--- is another than a transformation is for. The host's code that the kernel came from is asked,
--- read and not run; where it cannot tell, the promise is a person's to keep. So is what nobody's
--- code says: that numbers fit into fewer bits, that approximate mathematics will do within a
--- tolerance that was guessed, that a line which stands there twice may differ.
+-- promises: the conditions under which a winner is right in every launch of its kernel, where its
+-- case has one launch: arrays that it writes alias no others (`__restrict__`, and transformations
+-- that assume so), no block has more threads than `__launch_bounds__` says, and blocks and grids
+-- are those that a transformation requires.
+--
+-- The host's code is read, not run. Where it does not settle a condition, the user must keep it.
+-- The user must also keep what no code can show: that numbers fit into fewer bits, that approximate
+-- mathematics suffices within a guessed tolerance, that two copies of a line may differ.
 --
 -- Where there is no such code, but arguments of a person's own or a recording's, the virtual GPU
 -- has watched whether arrays met (gilua.facts.watched). That says nothing of arguments which gilua
@@ -77,7 +78,7 @@ end
 --------------------------------------------------------------------------------------------------
 -- Launches
 
--- The host's code; nil where it cannot be had, which is told of a promise.
+-- Returns the host's code, or nil if it cannot be read; the promise then says so.
 local function asked(tell, promise, ...)
   local read, host = attempt(host_of, ...)
   if read then return host end
@@ -139,9 +140,9 @@ local function teller()
   end
 end
 
---- What a winner promises and the host's code breaks, or may break for all that can be known of it;
---- and what it promises of numbers. Of a recording no array is asked, for it has their addresses.
---- Of a problem that a person wrote nothing of the launches, whose promises are his.
+--- Returns the promises of a winner that the host's code breaks or may break, and those about
+--- numbers. A recording has the arrays' addresses, so it needs no promise about arrays. For a
+--- problem that a person wrote there are none about launches: the person knows them.
 ---@param problem gilua.problem
 ---@param genome string
 ---@param seen? { data: string, meets: table[]? }[] of M.seen; without it nothing is said of arrays
@@ -196,7 +197,7 @@ function M.seen(problem, farm, genome, data)
   return arraypromises.seen(problem, farm, genome, data)
 end
 
---- Does the host's code show a launch of a kernel whose grid cannot have what is asked of it?
+--- Does the host's code have a launch of a kernel whose grid violates a condition?
 ---@param host HostCode
 ---@param kernel string
 ---@param words string what becomes of a launch (gilua.launch)

@@ -16,7 +16,7 @@ local signature = require "gilua.new.signature"
 -- Replays may not end.
 local M = {
   most_instructions = 1 << 32, -- of the warps of one: about a minute
-  long_s = 10, -- that one may take before a person is told
+  long_s = 10, -- a longer one is announced to the user
 }
 
 local function quietly() end
@@ -107,8 +107,8 @@ local function add_piece(e, got, expected, type)
   e.finite = e.finite == 0 and 0 or e.n -- of those that were looked at
 end
 
---- How far a piece is from what it was, as a share of its largest number; nil where it is none of
---- floats.
+--- Returns the largest difference of a piece from the recorded one, as a share of its largest
+--- number, or nil if it has no floats.
 ---@param got string
 ---@param was string
 ---@return number?

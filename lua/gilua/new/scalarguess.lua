@@ -1,5 +1,5 @@
--- scalarguess: what a number is that the kernel is given and of which the host's code says nothing:
--- by what the kernel does with it (gilua.scalaruse), else by its name. Always marked GUESS.
+-- scalarguess: guesses a scalar argument whose value the host's code does not give, from the
+-- kernel's use of it (gilua.scalaruse), else from its name. Always marked GUESS.
 
 local launchguess = require "gilua.new.launchguess"
 local luadata = require "gilua.base.luadata"

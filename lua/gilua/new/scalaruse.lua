@@ -41,7 +41,7 @@ local function number_named(t, name)
   end
 end
 
--- How many threads are one in `/ 32`, `>> 5` at a token, or as which tile of theirs they are asked.
+-- Returns the number of threads that share a value in `/ 32`, `>> 5` at a token, or in a tile.
 local function shared_at(t, i)
   local name = t:kind(i + 1) == "name" and t[i + 1]
   if t[i] == "/" or t[i] == ">>" then

@@ -126,7 +126,7 @@ local function numbers_in(ptx, name)
   return { string.unpack(("<" .. ("i4"):rep(n)), packed) }
 end
 
-local answers = {} -- what the compiler said to the last questions: the same are asked again
+local answers = {} -- the compiler's answers to the last questions, which recur
 local next_one = 0
 
 -- Compiles a source, unless it is one of the last.

@@ -23,7 +23,7 @@ local M = {
   most_bytes = 64e6, -- of its arrays together: making and comparing them takes time as well
 }
 
-local PROGRAM = 4 -- times most_bytes, of a program of which nothing can be made smaller
+local PROGRAM = 4 -- times most_bytes, for a program whose sizes cannot be reduced
 local LONG = 1 << 22 -- elements of an array that is made shorter
 local LEAST_SIZE = 64 -- that is halved
 local LEAST_VALUE = 64 -- that is made smaller
@@ -34,7 +34,7 @@ local LITTLE = 4 << 20
 local MOST_SHARED = 48 << 10 -- bytes of dynamic shared memory
 local FILLING = 12 -- warp instructions take as long as filling and comparing a byte
 local FEW = 8 -- of what is a size by its name alone
-local SMALL, SMALL_SIDE = 1024, 64 -- sizes that nothing says
+local SMALL, SMALL_SIDE = 1024, 64 -- for unknown sizes
 local LEAST_BLOCKS = 2 -- of a small case that is made smaller
 local LEAST_ALONG = 32 -- blocks of one thread along a dimension there, which rewritings may share
 local MOSTLY = 0.5 -- so many answers that are no number say nothing
@@ -317,7 +317,7 @@ local function settle(draft, left)
   end
 end
 
--- Whole numbers that nothing says are this one, but for those that are sizes.
+-- Unknown whole numbers get this value, except for sizes.
 local function all_values(draft, value)
   local changed = false
   for _, arg in ipairs(rows_of(draft)) do
@@ -331,7 +331,7 @@ local function ones(draft) return all_values(draft, "1") end
 local function zero_values(draft) return all_values(draft, "0") end
 local function threes(draft) return all_values(draft, "3") end -- a factor that can be seen
 
--- Whole numbers of which nothing says what they are, or that may be places, lead nowhere far.
+-- Unknown whole numbers, and those that may be indices, stay small.
 local function small_numbers(draft, fill_with)
   local changed = false
   for _, arg in ipairs(rows_of(draft)) do
@@ -360,7 +360,7 @@ local function few(draft)
   return changed
 end
 
--- Sizes that nothing says are small.
+-- Unknown sizes are small.
 local function small_sizes(draft)
   local shape, changed = draft.shape, false
   local most = #shape.size == 1 and SMALL or SMALL_SIDE
@@ -486,7 +486,7 @@ end
 --------------------------------------------------------------------------------------------------
 -- What a run shows
 
--- An output of which parts are never written: what was there stays there.
+-- An output with parts that are never written keeps its old contents there.
 local function settle_role(arg, array)
   local written = written_of(array)
   if written == #array then return end
@@ -501,9 +501,9 @@ local function settle_roles(draft, outputs)
   end
 end
 
--- Where nothing says how many threads are needed but a macro in the kernel, they may fill all
--- blocks, and then the kernel's test of its bounds would seem of no use: one more is asked for, if
--- the kernel takes it.
+-- If only a macro in the kernel gives the number of threads, they may fill all blocks, and the
+-- kernel's test of its bounds would have no effect. So one thread more is launched, if the kernel
+-- runs with it.
 local function settle_bounds(draft, outputs)
   local shape, size = draft.shape, draft.shape.size
   if #size > 1 or shape.link[1] or shape.fixed_grid or size[1] % shape.block[1] ~= 0

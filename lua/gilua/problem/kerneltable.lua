@@ -292,7 +292,7 @@ local function launch_of(self, case, values, rows)
       or case.arrays[arg.name] or { arg.type, names[arg.name] }
   end
   for _, block in ipairs(rows.blocks) do
-    local array = array_of(case, block) -- none where the launch's sides alone are asked for
+    local array = array_of(case, block) -- nil if the caller needs the launch's sides alone
     if array and block.role == "scratch" then table.insert(launch.scratch, array) end
     if array then launch.pointers[array] = pointers_of(block, case) end
   end

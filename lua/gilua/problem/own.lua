@@ -135,7 +135,7 @@ end
 local LIVING = 4   -- one in so many of a population lives on
 local SWEEP = 0.5  -- of the generations, the last ones: steps from the best in turn
 
---- How one's own kernel is searched unless another way is asked for: what won the comparison of
+--- The default search for a user's own kernel: the one that won the comparison of
 --- docs/performance.md. Children one by one (gi.steady), of genes whose kinds have paid so far
 --- (gi.bandit), or with another number in one that they have (gi.retouch); in the last generations
 --- each single step from the best in turn (gi.sweep); until the best is near its limit. Of the best

@@ -267,8 +267,8 @@ function Recording:replay(options)
   return r, why, code
 end
 
---- The kernel whose launch stands right behind a launch, of the same module, in the same shape, and
---- no cooperative one; nil where there is none, or another than it is asked for.
+--- Returns the kernel launched right after a launch, if it has the same module and shape and is not
+--- cooperative, and is `entry` if that is given; else nil.
 ---@param events string[][]
 ---@param i integer of the launch
 ---@param entry string? nil: any other kernel

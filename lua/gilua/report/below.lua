@@ -14,8 +14,8 @@ function M.has(genome)
   return genomes.is_below(genome)
 end
 
---- The instructions of the unmodified kernel; of a problem that is asked the first time a farm
---- compiles it.
+--- Returns the instructions of the unmodified kernel. A farm compiles it at the first call for a
+--- problem.
 ---@param problem gilua.problem
 ---@param farm gilua.farm
 ---@return userdata ptx gi.ptx

@@ -106,7 +106,7 @@ end
 ---@param o? { limit?: integer, only?: string, all?: integer } only: SQL that says which mutants, of
 ---  `e`; all: how many the run has
 ---@return string page { after, all, births, outcomes, words, a list for each of NUMBERS, genome }.
----  after: what the next page is asked with; null: this is the last. genome: places in `words`, the
+---  after: the next page's `after`; null: this is the last. genome: places in `words`, the
 ---  genes of one mutant behind those of the one before
 ---@return integer? after
 function M.page(archive, run, after, o)

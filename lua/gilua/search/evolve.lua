@@ -63,7 +63,7 @@ local M = {}
 ---  baseline: table, best: table, evolved: string, genes: string, from: string, speedup: number,
 ---  low?: number, high?: number, pairs?: integer } genomes here are without the scheme's base:
 ---  evolved before it was cleaned, genes after; again: the last comparison was on a case of
----  training, for there is no other; id: of the best, where it is none of the unmodified kernel;
+---  training, for there is no other; id: of the best, if it is not the unmodified kernel;
 ---  from: where it was found, in words
 
 --------------------------------------------------------------------------------------------------

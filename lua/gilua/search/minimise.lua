@@ -16,7 +16,7 @@ local stats = require "gilua.base.stats"
 
 local M = {}
 
---- Less than this fraction of the time is nobody's gain, also where times are exact.
+--- A smaller fraction of the time is no gain, even if times are exact.
 M.LEAST = 1e-4
 
 local function without(genes, index, other)

@@ -119,7 +119,8 @@ void order_take(BlockOrder *b, const Handovers *h, uint64_t key, int thread, boo
                 bool is_lock);
 void order_give(const BlockOrder *b, Handovers *h, uint64_t key, int thread, bool whole_gpu,
                 bool replaces);
-/* A strong store: the block's reads up to now are over for who reads the place, and writes then. */
+/* A strong store: the block's earlier reads happen before the later writes of a thread that reads
+** the stored value. */
 void order_give_reads(const BlockOrder *b, Handovers *h, uint64_t key, uint64_t time);
 bool order_read_is_over(const BlockOrder *b, const Touch *then);
 /* Is `then` over for a thread that is about to do something, strong or not? */

@@ -79,7 +79,7 @@ static inline bool undefined_any(const Warp *w) {
     return w->s.frame[w->frame].bits->n_marked != 0;
 }
 
-/* What a lane loaded, of which Machine.undefined says what is undefined; what it stored. */
+/* A lane's load, with its undefined bits in Machine.undefined; a lane's store. */
 void undefined_loaded(const Machine *m, const Warp *w, const MemForm *f, int lane);
 void undefined_stored(Machine *m, const Warp *w, const MemForm *f, int lane, PtxSpace space,
                       uint64_t address);

@@ -45,7 +45,7 @@ typedef struct ReuseCaches {
     double l1_lines, l2_lines;   /* of an SM; of the GPU */
 } ReuseCaches;
 
-typedef struct ReuseFound { /* sectors, and lines of which at least one is */
+typedef struct ReuseFound { /* sectors found, and lines with at least one of them */
     double from_l1, lines_from_l1; /* loads that another block of the SM made cheap */
     double lost, lost_lines;       /* in L2 before, and no more */
 } ReuseFound;

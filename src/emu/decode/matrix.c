@@ -1,5 +1,5 @@
 /* matrix.c - decodes mma, wmma, ldmatrix, stmatrix and movmatrix. Shapes and maps are rows of
-** matrix_shapes.c; what is none of them is refused, as ptxas does. */
+** matrix_shapes.c; any other is refused, as by ptxas. */
 #include "emu/exec/matrix_group.h"
 #include "emu/decode/matrix_words.h"
 
@@ -214,7 +214,7 @@ static bool take_factor(Decoder *d, const PtxOperand *op, int numbers, MatrixTyp
     return true;
 }
 
-/* The compute capability of the GPU whose sums are asked for. */
+/* The compute capability of the GPU whose order of summation is simulated. */
 static int capability(const Decoder *d) {
     int asked = (int)d->emu->model.matrix_capability;
     return asked ? asked : 90;
@@ -225,7 +225,7 @@ static bool take_metadata(Decoder *d, const Words *w, MatrixForm *f) {
     const PtxOperand *op = &d->in->args[4], *which = &d->in->args[5];
     f->is_sparse = true;
     f->is_ordered = w->is_ordered;
-    f->rule.at_once *= 2; /* columns, of which half are there */
+    f->rule.at_once *= 2; /* columns; half of them are stored */
     if (op->kind != PTX_OP_REG || !type_agrees(MATRIX_S32, d->func->regs[op->reg].type))
         return decode_fail(d, "metadata are in a register of 32 bits");
     if (which->kind != PTX_OP_IMM || which->imm_kind != PTX_IMM_INT ||

@@ -27,7 +27,7 @@ void group_form_free(GroupForm *g) {
     free(g);
 }
 
-/* The row of a type; n of a word such as m64n128k16, 0 where it is none of the row's. */
+/* Returns the row of a type; n of a word such as m64n128k16, 0 if the row does not have it. */
 static const MatrixShape *shape_of(const Words *w, int *n) {
     int m, k, end = 0;
     for (size_t i = 0; w->shape && w->n_types == 3 && i < sizeof shapes / sizeof *shapes; i++) {

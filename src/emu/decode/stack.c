@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ASKED_FROM = 4 }; /* ptxas is asked where the estimate is a fourth of the limit */
+enum { ASKED_FROM = 4 }; /* ptxas is run if the estimate is at least a fourth of the limit */
 
 void emu_stack_limit(Emu *e, size_t bytes) {
     e->model.local_per_thread = (double)bytes;

@@ -251,7 +251,7 @@ static void take_bits(Exact *x, Word w, const uint8_t *at, size_t left) {
     add_answer(x, w, exact_is_number(&w) ? real : (double)bits);
 }
 
-/* Constants that are no numbers are told apart by their bits. */
+/* Constants that are not numbers are distinguished by their bits. */
 static bool is_no_number(double v) {
     return isnan(v) || isinf(v);
 }

@@ -51,7 +51,7 @@ INLINE Floats floats_at(const float *p) {
     return v;
 }
 
-/* The larger of each two numbers, of which a word has `per`; words have signs. */
+/* The larger of each two numbers; a word has `per` of them. Words are signed. */
 #if defined(EMU_AVX512)
 #define MAXIMUM(vector, type, a, b) ((Words)_mm512_max_##type((__m512i)(a), (__m512i)(b)))
 #elif defined(EMU_AVX2)

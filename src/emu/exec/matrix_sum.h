@@ -107,7 +107,7 @@ void matrix_integers(MatrixType t, const uint32_t *bits, int n, int32_t *to);
 void matrix_add_last(float *sum, const float *c, int n, bool halves);
 /* Sums a task by the loop of this processor. */
 void matrix_sum(const Machine *m, const MatrixTask *t);
-/* Does a form's product by that loop, from words of A and B; false: it is asked for plainly. */
+/* Computes a form's product by that loop, from words of A and B; false: use the plain loop. */
 bool matrix_sum_words(const Machine *m, const Warp *w, const MatrixForm *f, const MatrixTask *t);
 /* One column of a strip, c + A * b: b has k numbers. */
 void matrix_sum_column(const MatrixForm *f, int k, const int32_t *a, const int32_t *b, int32_t *c);

@@ -1,5 +1,5 @@
-/* surface.c - loads and stores through surfaces: bytes of an array's texels, at integer coordinates
-** of which the first counts bytes.
+/* surface.c - loads and stores through surfaces: bytes of an array's texels, at integer
+** coordinates; the first one counts bytes.
 **
 ** What a coordinate outside means says the instruction: .trap a fault, .clamp the nearest texel,
 ** .zero that zeros are read and nothing is written. Races are not looked for.

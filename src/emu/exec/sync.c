@@ -70,7 +70,7 @@ static uint32_t shfl_source(int mode, uint32_t lane, uint32_t b, uint32_t c, boo
     return *valid ? j & 31 : lane;
 }
 
-/* The value of a lane that is not there is nobody's: the reader gets its own. */
+/* A reader of a missing lane's value gets its own value. */
 static void note_source(Machine *m, const Warp *w, const Ins *in, const SyncForm *f, uint32_t lane,
                         uint32_t source) {
     uint32_t mask = mask_of(w, f, lane);

@@ -238,7 +238,7 @@ static bool run_warp(Machine *m, Warp *w) {
 
 /* --- blocks --- */
 
-/* Does a block wait for others of its cluster, some of which can go on? */
+/* Does a block wait for others of its cluster, and can one of these go on? */
 static bool waits_for_cluster(const Machine *m) {
     bool waits = false, goes = false;
     for (int i = 0; i < m->n_warps; i++)

@@ -2,7 +2,7 @@
 **
 ** The routines are those of whatever BLAS the machine has (OpenBLAS, BLIS, Debian's reference),
 ** found at run time by their Fortran names. cuBLAS takes BLAS's arguments in BLAS's order, so that
-** a call is a list of arguments, each of which says what it is.
+** a call is a list of arguments with their kinds.
 */
 #ifndef GILUA_STANDIN_BLAS_H
 #define GILUA_STANDIN_BLAS_H

@@ -329,7 +329,7 @@ EXPORT(cufftSetStream, int handle, void *stream) {
     return p ? FFT_SUCCESS : FFT_INVALID_PLAN;
 }
 
-/* --- what is asked of them: no work area is needed --- */
+/* --- queries: no work area is needed --- */
 
 EXPORT(cufftSetWorkArea, int handle, void *area) {
     (void)area;

@@ -6,7 +6,7 @@
 /* Of a sparse vector and of the dense one that it is in, in the host's memory. */
 typedef struct Elements {
     int64_t *index;
-    void *sparse, *dense; /* dense: its element 0, of which only those at index are there */
+    void *sparse, *dense; /* dense: element 0; only the elements at index are mapped */
 } Elements;
 
 /* Names the dense elements one by one: others may be anything. */

@@ -17,7 +17,7 @@ typedef enum NumberType { /* cudaDataType_t */
     NUMBER_R_16BF = 14
 } NumberType;
 
-/* Bytes of a number; 0 for a type that is none of these. */
+/* Returns the bytes of a number; 0 for any other type. */
 size_t number_bytes(NumberType t);
 bool number_is_double(NumberType t);
 bool number_is_complex(NumberType t);

@@ -77,13 +77,13 @@ function Funnel:screened(plan, small)
   self:count(plan)
 end
 
---- The largest error of the small case's answers that is asked for, beside the right ones.
+--- The largest error of the small case's answers that the scheme allows, besides right answers.
 function Funnel:most_error()
   local share, largest = self.options.timed_error, self.small and self.small.largest
   return share > 0 and largest and share * largest or nil
 end
 
---- Are the answers of a checked run right, or as near to it as is asked for?
+--- Are the answers of a checked run right, or within the scheme's largest error?
 function Funnel:is_right_there(verdict)
   return verdict.answers ~= nil
     and screen.may_be_right(verdict.answers, self.problem.tolerance, self:most_error())

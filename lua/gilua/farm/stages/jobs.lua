@@ -79,7 +79,8 @@ function Funnel:code_job(texts, ask)
   return job(texts)
 end
 
---- A job could not be done for want of a code: what is edited is asked for by who waits for it.
+--- A job could not be done because a code is missing. Edited PTX is requested by the plans that
+--- wait for it.
 function Funnel:again(texts, job)
   if not texts[1].of then return self.crew:post(job(texts)) end
   self:gather(function()

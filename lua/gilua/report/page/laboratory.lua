@@ -13,7 +13,7 @@ local story = require "gilua.report.mutantstory"
 
 local M = {
   MOST = 20000, -- mutants that a saved page holds
-  FOREMOST = 100, -- mutants of which it holds the source
+  FOREMOST = 100, -- mutants whose source it contains
 }
 
 --- What runs on a page with a laboratory.

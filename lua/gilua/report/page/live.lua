@@ -185,7 +185,7 @@ end
 ---@param options? { page?: fun(run: Run, parts: table): table, table? } page: the table of the
 ---  page, made of the parts `evolution`, `search` and `winner`, and its state where that is not the
 ---  run's
----@return table observer with write(run, always), for whoever knows when
+---@return table observer with write(run, always), which the caller may call at other times, too
 function M.observer(page, past, options)
   local counted = census.observer()
   local o = { on_generation = counted.on_generation, past = past }

@@ -39,7 +39,7 @@ local function header(o)
   }, "\n")
 end
 
--- The horizontal line at o.at, where one is asked for.
+-- Draws the horizontal line at o.at, if there is one.
 local function add_level(plots, o)
   if not o.at then return end
   plots[#plots + 1] = ("%s with lines dt 3 lw 1.5 lc rgb \"#8a8a8a\" title %s"):format(number(o.at),
