@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """sanitized.py - pairs of programs, one wrong and one right, by compute-sanitizer's four tools, alone, and by gilua.
 
-  sanitized.py --gilua GILUA [--limit S] [--at-once N] [--work FOLDER] [--tools LIST] SOURCE.cu...
+  sanitized.py --gilua GILUA [--limit S] [--at-once N] [--work FOLDER] [--tools LIST] [--cases LIST]
+      SOURCE.cu...
 
 `gilua tests/gpu/pairs.lua FOLDER` writes sources. A source begins with "// KIND: what". One that reads argv[1] is built
 once and run with `bug` and `fix`; any other one is built with -DBUG and with -DFIX. Lines marked "told:" or "// BUG"
 are as many cases: each counts as told where the output names its line. A source that reads argv[2] is run for each of
-its cases alone, by its number from 1: a case counts as told where an error is reported.
+its cases alone, by its number from 1: a case counts as told where an error is reported. --cases takes some of these.
 
 A line a source: what each tool says of the wrong program, and "FALSE" where it speaks of the right one. Then the sums
 by kind, as the table of docs/run.md. "alone" means without any tool: it hangs, fails, or three runs print different
@@ -31,6 +32,7 @@ def options():
     o.add_argument("--at-once", type=int, default=8)
     o.add_argument("--work", default="/tmp/sanitized")
     o.add_argument("--tools", default=",".join(["gilua", *TOOLS, "alone"]))
+    o.add_argument("--cases", type=lambda list: {int(n) for n in list.split(",")})
     o.add_argument("sources", nargs="+")
     return o.parse_args()
 
@@ -47,11 +49,11 @@ class Source:
         self.cases = 1 if number else max(1, len(self.marks))
 
 
-def each_case(path):
-    """A source, or one for each of its cases."""
+def each_case(path, cases):
+    """A source, or one for each of its cases, or of those that are asked for."""
     whole = Source(path)
     is_apart = re.search(r"\bargv?\[2\]", whole.text)
-    return [Source(path, k + 1) for k in range(whole.cases)] if is_apart else [whole]
+    return [Source(path, k + 1) for k in range(whole.cases) if not cases or k + 1 in cases] if is_apart else [whole]
 
 
 def build(source, variant, native, o):
@@ -168,7 +170,7 @@ def main():
     o = options()
     os.makedirs(o.work, exist_ok=True)
     tools = tools_here(o)
-    sources = [source for path in o.sources for source in each_case(path)]
+    sources = [source for path in o.sources for source in each_case(path, o.cases)]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:  # compilers
         for source in {s.path: s for s in sources}.values():
             for variant in ["bug"] if source.has_argument else ["bug", "fix"]:
