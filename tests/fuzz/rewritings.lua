@@ -7,7 +7,8 @@
 --
 -- A kernel is that of its own seed, made by madekernels; a quarter of them are what a proposal made
 -- of one. Seed S begins at kernel S * SPAN. With a log what is done is written down, and a run with
--- the same log goes on behind it; of N shards each does every N-th group. A finding is made small.
+-- the same log goes on behind it; of N shards each does every N-th group. A finding is written
+-- down, and then made small, which takes minutes.
 
 local here = arg[0]:match "^(.*/)" or "./"
 package.path = ("%s?.lua;%s../lua/?.lua;"):format(here, here) .. package.path
@@ -197,9 +198,12 @@ local function for_kernels(count, seed, shard, shards, path)
       more, found = examined(first, math.min(first + GROUP, seed * SPAN + count) - 1)
     end
     for _, one in ipairs(found) do
-      write(log, ("FOUND by kernel %d: %s\n"):format(one.seed, (told(one.source, one.one))))
+      write(log, ("FOUND by kernel %d: %s: %s\n"):format(one.seed, one.one.gene, one.one.how))
     end
     if not done[first] then write(log, counts_line(first, more)) end
+    for _, one in ipairs(found) do
+      write(log, ("kernel %d: %s\n"):format(one.seed, (told(one.source, one.one))))
+    end
     add_counts(counts, more)
   end
   io.stdout:write(report(counts), ("%.0f s\n"):format(os.clock()))
