@@ -3,7 +3,7 @@
 -- with nvcc and run.
 --
 --   gilua --device cuda tests/gpu/applied.lua FOLDER[,FOLDER…] [--population 60]
---     [--generations 8] [--seconds 450] [--within 0.05]
+--     [--generations 8 | --minutes N] [--runs 5] [--seconds 450] [--within 0.05]
 --
 -- A problem that `gilua new` made smaller, for the virtual GPU, gets the program's size on a GPU:
 -- what fits into the second-level cache gains otherwise than what does not.
@@ -13,12 +13,12 @@
 -- The copy that is built times one launch, where it is asked to: the only one, or the statement
 -- before `// timed`. It runs 100 times, with an event before and behind each, all queued while the
 -- GPU is busy, as gilua measures (docs/device.md); the median counts. Before and after run in turn,
--- five times. A line `// new: --kernel NAME` gives `gilua new` more words.
+-- --runs times. A line `// new: --kernel NAME` gives `gilua new` more words.
 --
--- A row for each program: what evolve promises, what the program gained, whether it prints the
--- same, but for numbers that may differ by 1e-4 of their size, and whether the launch was written
--- or MARKED. A kernel that wants a launch which nobody writes stays as it was. Without a GPU
--- nothing is timed.
+-- A row for each program: what evolve promises, what the program gained, the microseconds of both,
+-- whether it prints the same, but for numbers that may differ by 1e-4 of their size, and if the
+-- launch was written or MARKED. A kernel that wants a launch which nobody writes stays as it was.
+-- Without a GPU nothing is timed.
 -- Ends with status 1 where a program that was changed prints something else, does not build, or
 -- gains less than promised by more than --within, and where none was changed. No program is begun
 -- after --seconds.
@@ -34,12 +34,13 @@ local options = gi.cli {
   positional = { { name = "folder", doc = "of programs; several with commas between" } },
   { name = "population", default = 60, min = 2, doc = "of evolve" },
   { name = "generations", default = 8, min = 1, doc = "of evolve" },
+  { name = "minutes", type = "number", min = 0.1, doc = "of each search, in place of generations" },
+  { name = "runs", default = 5, min = 1, doc = "of both programs, in turn" },
   { name = "seconds", default = 450, min = 1, doc = "after which none is begun" },
   { name = "within", default = 0.05, min = 0.0, doc = "a gain may miss the promise by this" },
   { name = "out", default = "out/applied", doc = "folder for copies and runs" },
 }
 
-local RUNS = 5
 local gilua = os.getenv "GILUA" or io.popen("readlink -f /proc/$PPID/exe"):read "l"
 local is_gpu = options.device ~= "emu"
 local began = core.system.seconds()
@@ -155,14 +156,15 @@ end
 -- How many times as fast the program's launch is: medians of runs in turn; nil off a GPU.
 local function gained(folder)
   local us = { before = {}, after = {} }
-  for i = 1, is_gpu and 2 * RUNS or 0 do
+  for i = 1, is_gpu and 2 * options.runs or 0 do
     local name = i % 2 == 1 and "before" or "after"
     local said = shell(folder, "APPLIED_TIMED=1 ./" .. name)
     table.insert(us[name], tonumber(said:match "median ([%d.]+) us"))
   end
-  if #us.before < RUNS or #us.after < RUNS then return nil end
+  if math.min(#us.before, #us.after) < options.runs or not is_gpu then return nil end
   for _, list in pairs(us) do table.sort(list) end
-  local before, after = us.before[RUNS // 2 + 1], us.after[RUNS // 2 + 1]
+  local middle = options.runs // 2 + 1
+  local before, after = us.before[middle], us.after[middle]
   return before / after, before, after
 end
 
@@ -172,7 +174,15 @@ end
 
 local judged = 0 -- programs
 
+local kept = 0 -- those whose gain is the promise, but for --within
+
 local marked = 0 -- programs that stay as they were, for their launch is a person's to write
+
+-- The times that a promise was made of.
+local function promised_us(result)
+  local from, to = result.baseline.ns, result.best.ns
+  return from and to and (" (%.2f -> %.2f us)"):format(from / 1e3, to / 1e3) or ""
+end
 
 -- Puts the winner into the program's files; nil, and why not where that is a fault.
 local function apply(command, row)
@@ -195,9 +205,10 @@ local function evolved(name, text, command, row)
   local said, fine = command(("new %s.cu problem %s"):format(name,
     text:match "\n// new: ([^\n]*)" or ""))
   if not fine then return row("new: " .. last_line(said)) end
-  said, fine = command(("evolve problem --device %s --population %d --generations %d --seed %d "
-    .. "--quiet --out run"):format(options.device, options.population, options.generations,
-    options.seed))
+  local length = options.minutes and "minutes " .. options.minutes
+    or "generations " .. options.generations
+  said, fine = command(("evolve problem --device %s --population %d --%s --seed %d --quiet "
+    .. "--out run"):format(options.device, options.population, length, options.seed))
   if fine then return true end
   said = last_line(said)
   row("evolve: " .. (said ~= "" and said or "found nothing better"))
@@ -222,11 +233,13 @@ local function try(from, name)
   local is_same = same(run(folder, "before"), run(folder, "after"))
   local gain, before, after = gained(folder)
   local misses = gain and gain / result.speedup < 1 - options.within
-  row(("promised %6.3fx, got %s, %s, launch %s  %s"):format(result.speedup,
-    gain and ("%6.3fx (%.1f -> %.1f us)%s"):format(gain, before, after, misses and " MISSED" or "")
+  local keeps = gain and math.abs(gain / result.speedup - 1) <= options.within
+  row(("promised %6.3fx%s, got %s, %s, launch %s  %s"):format(result.speedup, promised_us(result),
+    gain and ("%6.3fx (%.2f -> %.2f us)%s"):format(gain, before, after,
+      misses and " MISSED" or keeps and "" or " MORE")
       or "no time", is_same and "prints the same" or "PRINTS SOMETHING ELSE", mark,
     result.best.genome))
-  judged = judged + 1
+  judged, kept = judged + 1, kept + (keeps and 1 or 0)
   if not is_same then return "output: " .. name end
   return misses and mark == "written" and "gain: " .. name or nil
 end
@@ -255,6 +268,8 @@ for folder in options.folder:gmatch "[^,]+" do
   end
 end
 if judged == 0 then faults[#faults + 1] = "no program was changed and run" end
-print(("%d changed, %d MARKED for their launch: %s"):format(judged, marked,
+local gains = is_gpu and ("%d gain what was promised within %g %%, "):format(kept,
+  100 * options.within) or ""
+print(("%d changed, %s%d MARKED for their launch: %s"):format(judged, gains, marked,
   #faults == 0 and "all keep what was promised" or table.concat(faults, "; ")))
 os.exit(#faults == 0, true)
