@@ -130,28 +130,44 @@ tap.case("no circle of files", function()
   tap.is(circle, nil, "no module imports itself by way of others")
 end)
 
--- A worker is started a hundred times a run: it loads what it works with and nothing for people.
-tap.case("a worker loads no room above the farm", function()
-  local program = [[
-    local ok = pcall(require, "gilua.farm.worker")
-    local problem = require "gilua.problem.problem" "kernels/niftyreg"
-    assert(problem.grammar)
-    local found = {}
+-- What a program that runs these lines loads: the modules, and their rooms.
+local function loaded_by(lines)
+  local file = tap.folder() .. "/loads.lua"
+  scratch.write(file, lines .. [[
+
     for name in pairs(package.loaded) do
-      if name:match "^gilua%.%l+%." then found[#found + 1] = name end
+      if name:match "^gilua%.%l+%." then print(name) end
     end
-    table.sort(found)
-    print(ok, table.concat(found, " "))
-  ]]
-  local file = tap.folder() .. "/worker.lua"
-  scratch.write(file, program)
+  ]])
   local pipe = assert(io.popen(("%s %s 2>&1"):format(core.system.program(), file)))
   local said = pipe:read "a"
-  pipe:close()
-  tap.ok(said:match "^true", said)
-  for module in said:gmatch "gilua%.%l+%.[%w_]+" do
-    local room = module:match "^gilua%.(%l+)%."
+  tap.ok(pipe:close(), said)
+  local list = {}
+  for module, room in said:gmatch "(gilua%.(%l+)%.[%w_.]+)" do list[module] = room end
+  tap.ok(next(list), "modules are loaded")
+  return list
+end
+
+-- A worker is started a hundred times a run: it loads what it works with and nothing for people.
+tap.case("a worker loads no room above the farm", function()
+  local loaded = loaded_by [[
+    assert(pcall(require, "gilua.farm.worker"))
+    assert(require "gilua.problem.problem" "kernels/niftyreg".grammar)
+  ]]
+  for module, room in pairs(loaded) do
     tap.ok(place[room] <= place.farm, module .. " in a worker")
+  end
+end)
+
+-- `gilua run` is begun for each program of a test suite.
+tap.case("a command does not load what other commands need", function()
+  local loaded = loaded_by [[
+    require "gilua.command.commands"
+    require "gilua.command.run"
+  ]]
+  for module, room in pairs(loaded) do
+    local is_for_others = ("host new prompt rewrite store study"):find(room, 1, true)
+    tap.ok(not is_for_others, module .. " for gilua run")
   end
 end)
 

@@ -10,28 +10,31 @@ local fail = require "gilua.base.fail"
 local gi = require "gilua"
 local liveline = require "gilua.base.liveline"
 local meant = require "gilua.command.meant"
-local past = require "gilua.command.past"
-local ownprogram = require "gilua.new.ownprogram"
-local program = require "gilua.command.run"
-local winner = require "gilua.command.winner"
 
 local M = {}
 
 local RUN_S = 60 -- that a program of `gilua new --run` may run
 
--- By name; each returns an exit status, nil for success.
-local COMMANDS = {
-  doctor = require "gilua.command.doctor", run = program.run, record = program.record,
-  nvcc = require "gilua.command.nvcc", calibrate = require "gilua.command.calibrate",
-  improve = require("gilua.command.improve").command,
-  tune = require("gilua.command.tune").command, evolve = require("gilua.command.evolve").command,
-  apply = winner.apply, verify = winner.verify, log = past.log, show = past.show,
-  export = past.export, rescore = past.rescore, merge = require "gilua.command.merge",
-  replay = require "gilua.command.replay", diff = require("gilua.command.rundiff").run,
-  watch = require("gilua.command.watch").run, agent = require "gilua.command.agent",
-  cluster = require("gilua.command.cluster").run, judge = require("gilua.command.judge").run,
-  profile = require "gilua.command.profile", serve = require("gilua.command.serve").run,
+-- By name; each returns an exit status, nil for success. Its file is read when it is called: a
+-- command that is short should not wait for the files of all others.
+local COMMANDS = {}
+
+local FILES = { -- of a command: its file, and the function there where the file has several
+  doctor = "doctor", run = "run.run", record = "run.record", nvcc = "nvcc", calibrate = "calibrate",
+  improve = "improve.command", tune = "tune.command", evolve = "evolve.command",
+  apply = "winner.apply", verify = "winner.verify", log = "past.log", show = "past.show",
+  export = "past.export", rescore = "past.rescore", merge = "merge", replay = "replay",
+  diff = "rundiff.run", watch = "watch.run", agent = "agent", cluster = "cluster.run",
+  judge = "judge.run", profile = "profile", serve = "serve.run",
 }
+
+for name, place in pairs(FILES) do
+  local file, field = place:match "^(%w+)%.?(%w*)$"
+  COMMANDS[name] = function()
+    local found = require("gilua.command." .. file)
+    return (field == "" and found or found[field])()
+  end
+end
 
 -- Does a command's work. Its kernels run in boxed workers, and nothing can run one here: a launch
 -- that is written into a command by mistake, or into a problem.lua, is refused. `resume` may run a
@@ -66,6 +69,7 @@ end
 -- The program of a file is built, run and recorded; nil, and said, where that comes to nothing,
 -- and false where a problem is made that `check` would refuse.
 local function recorded_of(o, folder)
+  local ownprogram = require "gilua.new.ownprogram"
   local scratch <close> = gi.tempfolder.new()
   local rec, why = ownprogram.record(o.file, scratch.path, { arguments = o.arguments,
     seconds = o.seconds, include = o.include, define = o.define, say = function(...)
@@ -84,6 +88,7 @@ end
 
 -- Opening a file runs nothing: its program is run only with --run.
 local function guessed(o, folder)
+  local ownprogram = require "gilua.new.ownprogram"
   local runs, guesses = gi.newproblem.write(o.file, folder, o)
   o.guesses = guesses
   if guesses > 0 and not o.run and not o.guess and ownprogram.is(o.file) then

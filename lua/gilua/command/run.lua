@@ -13,7 +13,6 @@ local lfs = require "lfs"
 local nvcc = require "gilua.farm.nvcc"
 local printable = require "gilua.base.printable"
 local programhost = require "gilua.farm.programhost"
-local programprofile = require "gilua.report.programprofile"
 local programrun = require "gilua.report.programrun"
 local recorded = require "gilua.problem.recorded"
 local recording = require "gilua.problem.recording"
@@ -296,6 +295,7 @@ end
 
 -- Writes the profile, and says its hottest lines.
 local function profile(o, folder, model)
+  local programprofile = require "gilua.report.programprofile" -- seldom wanted, and long to read
   local kernels = programprofile.read(folder)
   if #kernels == 0 then
     printable.complain
