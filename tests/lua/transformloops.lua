@@ -143,6 +143,24 @@ tap.case("sums in parts", function()
   out[t] = left;]], "int"), 5, { "4" }, { type = "i32" })
 end)
 
+tap.case("products in parts may overflow", function()
+  local PRODUCT = rewritten.source [[
+  float product = 0.f;
+  int whole = 1;
+  for (int i = 0; i < n; i++) product *= a[i];
+  for (int i = 0; i < n; i++) whole *= 3;
+  out[0] = product + whole;]]
+  local function promise(kind, line, args)
+    local change = transform.find(kind).make(kernels.of_text(PRODUCT), line, args)
+    return change and change.promise or change and "none"
+  end
+  tap.has(promise("split_accumulator", 5, { "2" }), "no part of the product `product` overflows",
+    "a floating product")
+  tap.is(promise("split_accumulator", 6, { "2" }), "none", "a whole product wraps as it did")
+  tap.has(promise("vector", 5, { "4", "split" }), "no part of the product", "of four at once")
+  tap.is(promise("vector", 5, { "4" }), "none", "one product, as it was")
+end)
+
 tap.case("sums that stay whole", function()
   local why = "adds to no variable"
   refused("one that is read", "split_accumulator", rewritten.source [[

@@ -3,6 +3,7 @@
 
 local effects = require "gilua.facts.effects"
 local expression = require "gilua.source.expression"
+local signs = require "gilua.facts.signs"
 
 local M = {}
 
@@ -83,6 +84,19 @@ function M.some(at)
   local list = M.list(at.loop)
   if #list > 0 then return list end
   return nil, "the loop adds to no variable that it does nothing else with"
+end
+
+--- Do parts stay in range where the whole does? Those of a floating product may overflow or vanish
+--- where another factor would have held the product back. true; nil and what has to be promised.
+---@param list table of `list`
+function M.stay_in_range(list)
+  for _, a in ipairs(list) do
+    if a.op == "*" and not signs.WHOLE[a.type] then
+      return nil, ("no part of the product `%s` overflows or vanishes where the whole does not")
+        :format(a.name)
+    end
+  end
+  return true
 end
 
 local function first_value(a)

@@ -3,7 +3,7 @@
 -- where     loops
 -- needs     loop, apart, accumulators
 -- becomes   two or four neighbouring elements read and written at once, where they are aligned
--- promises  apart
+-- promises  apart, accumulators
 --
 --   for (; i + 3 < n; i += 4) {
 --     float4 a_4 = *(const float4 *)&a[i];
@@ -169,6 +169,14 @@ local function some_elements(at)
   return #list > 0 and list or nil
 end
 
+-- A question that is asked with `split` alone.
+local function if_split(ask)
+  return function(at)
+    if not at[2] then return true end
+    return ask(at)
+  end
+end
+
 local function becomes(at, e)
   local kernel, list, width = at.kernel, at.elements, at[1]
   local options = { while_also = misplaced(list[1], width), condition = all_placed(list, width) }
@@ -191,7 +199,9 @@ return { name = "vector", where = "loops",
     { "loop", iterations.can_be_written, gives = "tokens" },
     { "apart", some_elements, gives = "elements",
       says = "the loop goes over no neighbouring elements" },
-    { "accumulators", function(at) return not at[2] or accumulators.some(at) end, gives = "sums" },
+    { "accumulators", if_split(accumulators.some), gives = "sums" },
+    { "accumulators", if_split(function(at) return accumulators.stay_in_range(at.sums) end),
+      promised = true },
   },
   becomes = becomes,
 }
