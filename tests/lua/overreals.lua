@@ -14,12 +14,13 @@ local device = assert(gi.device "emu")
 local made = {} -- code by body
 
 -- What stands before a line "//" is outside of the kernel.
-local function code_of(body, options)
-  local key = table.concat(options, " ") .. body
+local function code_of(body, o)
+  local options, target = o.options or M.FAST, o.target or device:target()
+  local key = target .. table.concat(options, " ") .. body
   local before, inside = body:match "^(.-\n) *//\n(.*)$"
   local source = (before or "") .. HEAD .. (inside or body) .. "\n}\n"
   made[key] = made[key]
-    or assert(gi.compile(source, { options = options, target = device:target() }))
+    or assert(gi.compile(source, { options = options, target = target }))
   return made[key]
 end
 
@@ -45,7 +46,8 @@ local function run(code, o, buffers)
   end
   args[6], args[7] = { "i32", o.count or M.N }, { "f32", o.s or 0.75 }
   local m, no = module:launch { kernel = "k", grid = o.grid or 2, block = o.block or 32,
-    args = args, exact = exact, check_races = "global", backwards = o.backwards, budget = 100000 }
+    args = args, exact = exact, check_races = o.races ~= false and "global",
+    backwards = o.backwards, budget = 100000 }
   if not m or m.status ~= "ok" then return nil, m and m.message or no end
   local answers = {}
   for i, buffer in ipairs(buffers) do
@@ -58,7 +60,7 @@ end
 --- Are two kernels equal over the reals? backwards: the second runs so.
 ---@param first string PTX
 ---@param second string
----@param o? { data?, seed?, grid?, block?, count?, s?, backwards? }
+---@param o? { data?, seed?, grid?, block?, count?, s?, backwards?, races? = false: unchecked }
 ---@return table? certificate of exact:compare; answers: lists of both kernels' arrays
 ---@return string? why a kernel did not run
 function M.compared_code(first, second, o)
@@ -83,10 +85,9 @@ end
 --- The same of two bodies.
 ---@param first string
 ---@param second string
----@param o? { options?: string[], data?, seed?, … }
+---@param o? { options?: string[], target?: string, data?, seed?, … }
 function M.compared(first, second, o)
-  local options = o and o.options or M.FAST
-  return M.compared_code(code_of(first, options), code_of(second, options), o)
+  return M.compared_code(code_of(first, o or {}), code_of(second, o or {}), o)
 end
 
 --- A body as a whole source.

@@ -12,6 +12,7 @@ local FUNNEL = "tests/lua/funnel.lua tests/lua/verdicts.lua tests/lua/screen.lua
   .. "tests/lua/sieve.lua"
 
 return {
+  { file = "src/emu/exact/copies%.c", tests = "tests/lua/certificate_copies.lua" },
   { file = "src/emu/exact/.*%.c", tests = "tests/lua/certificate.lua" },
   { file = "lua/gilua/new/judgement%.lua", tests = "tests/lua/judgement.lua" },
   { file = "lua/gilua/report/judgewords%.lua", tests = "tests/lua/judgement.lua" },

@@ -8,6 +8,7 @@
 */
 #include "emu/decode/decode.h"
 #include "emu/emu.h"
+#include "emu/exact/exact.h"
 #include "emu/exec/async.h"
 #include "emu/exec/lanes.h"
 
@@ -84,6 +85,8 @@ static bool move_map(Machine *m, Warp *w, const Ins *in, int lane, PtxSpace spac
     for (int k = 0; k < EMU_TENSOR_BYTES; k += PIECE) {
         Access a = {m, w, in, lane, space, at + (uint64_t)k, PIECE, writes, 0};
         if (!(writes ? mem_write(a, bytes + k) : mem_read(a, bytes + k))) return false;
+        if (writes) exact_leave_integers(&a);
+        else exact_take_integers(&a);
     }
     return true;
 }

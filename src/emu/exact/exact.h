@@ -214,7 +214,26 @@ int exact_step(Machine *m, Warp *w, const Ins *in);
 /* An atomic of a lane has found `old` at an address and left what it left. */
 void exact_atomic(Machine *m, const Warp *w, const Ins *in, int lane, uint64_t address,
                   uint64_t old);
-/* moves.c: what step.c leaves to it. */
+/* --- copies.c: the words of bytes that a copy has under way, its cargo --- */
+
+/* Words for so many bytes, all RAW, which the caller frees; NULL where nobody follows numbers. */
+Word *exact_cargo(const Machine *m, uint32_t bytes);
+/* The bytes of an access become, or get, the words of a cargo from its byte `at` on. NULL: none. */
+void exact_gather(const Access *from, Word *cargo, uint32_t at);
+void exact_scatter(const Access *to, const Word *cargo, uint32_t at);
+/* Until a copy arrives, nobody knows what its target holds. */
+void exact_await(const Access *target);
+/* An instruction reads words that are integers, or leaves such: a tensor's map, an mbarrier. */
+void exact_take_integers(const Access *from);
+void exact_leave_integers(const Access *to);
+/* Steps of cp, st.async, red.async and tensormap; of mbarrier. */
+void exact_copies(Exact *x, const Warp *w, const Frame *f, const Ins *in);
+void exact_mbarrier(Exact *x, const Warp *w, const Frame *f, const Ins *in);
+
+/* --- moves.c: what step.c leaves to it --- */
+
+/* A word of which a part is read or written: an integer, or not known. */
+Word exact_part(Exact *x, Word w);
 int exact_access(Machine *m, Warp *w, const Ins *in);
 int exact_atomics(Machine *m, Warp *w, const Ins *in);
 void exact_texels(Machine *m, Warp *w, const Ins *in);

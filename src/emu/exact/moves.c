@@ -48,9 +48,7 @@ static void write_word(const Element *e, uint64_t address, const Word *w) {
     else exact_write_at(e->m, e->w, e->lane, (PtxSpace)e->form->space, address, w);
 }
 
-/* A word of which a part is read or written: an integer, or not known. */
-static Word part_of(const Element *e, Word w) {
-    Exact *x = e->m->launch->exact;
+Word exact_part(Exact *x, Word w) {
     if (w.kind == WORD_INPUT) exact_input_integer(x, &w);
     if (w.kind == WORD_NUMBER || w.kind == WORD_CONST)
         return exact_poison(x, "it reads or writes a part of a float");
@@ -61,7 +59,7 @@ static void load_element(const Element *e) {
     uint32_t row = e->form->reg[e->k], size = e->form->size;
     bool wide = exact_is_wide(e->f, row);
     Word low = read_word(e, e->address & ~(uint64_t)3), high = exact_raw();
-    if (size < 4) low = part_of(e, low);
+    if (size < 4) low = exact_part(e->m->launch->exact, low);
     if (size == 8) high = read_word(e, (e->address & ~(uint64_t)3) + 4);
     exact_put(e->f, row, e->lane, false, &low);
     if (wide) exact_put(e->f, row, e->lane, true, &high);
@@ -72,7 +70,8 @@ static void store_element(const Element *e) {
     uint64_t address = e->address & ~(uint64_t)3;
     Word low = exact_get(e->f, row, e->lane, false);
     if (size < 4) {
-        Word part = part_of(e, low), there = part_of(e, read_word(e, address));
+        Exact *x = e->m->launch->exact;
+        Word part = exact_part(x, low), there = exact_part(x, read_word(e, address));
         low = part.kind == WORD_POISON ? part : there;
     }
     write_word(e, address, &low);

@@ -538,10 +538,13 @@ static void slow_integers(Exact *x, const Warp *w, const Frame *f, const Ins *in
 /* Returns why what an instruction does to memory is not followed, or NULL. */
 static const char *foreign(const PtxInstr *p) {
     if (ptx_is(p, "suld sust sured")) return "it uses a surface";
-    if (ptx_is(p, "cp")) return "it copies asynchronously";
     if (ptx_is(p, "st")) return "it fills memory at once";
     if (ptx_is(p, "discard")) return "it discards memory";
     return ptx_is(p, "atom") ? "it swaps 16 bytes at once" : NULL;
+}
+
+static bool moves_later(const PtxInstr *p) {
+    return ptx_is(p, "cp tensormap") || (ptx_is(p, "st red") && ptx_has_mod(p, "async"));
 }
 
 static int step_slow(Machine *m, Warp *w, const Ins *in, const Frame *f) {
@@ -556,8 +559,10 @@ static int step_slow(Machine *m, Warp *w, const Ins *in, const Frame *f) {
         convert(x, w, f, in, p);
     } else if (p && ptx_is(p, "testp")) {
         test_class(x, w, f, in, p);
-    } else if (p && ptx_is(p, "st red") && ptx_has_mod(p, "async")) {
-        exact_fail(x, "it stores asynchronously");
+    } else if (p && moves_later(p)) {
+        exact_copies(x, w, f, in);
+    } else if (p && ptx_is(p, "mbarrier")) {
+        exact_mbarrier(x, w, f, in);
     } else if (p && ptx_is(p, "mapa")) {
         exact_fail(x, "it reaches shared memory by an address in the cluster");
     } else if (p && ptx_is(p, "atom red") && !ptx_has_mod(p, "b128")) {

@@ -10,6 +10,7 @@
 #include "emu/check/undefined.h"
 #include "emu/exec/async.h"
 #include "emu/cost/waits.h"
+#include "emu/exact/exact.h"
 #include "emu/view.h"
 
 #include <math.h>
@@ -21,10 +22,11 @@ typedef struct Copy {
     const Ins *in;
     Code *code;
     double clock, far; /* when it is there: waits.h */
-    uint32_t group; /* of the lane's */
-    uint64_t to;    /* in shared memory */
+    uint32_t group;    /* of the lane's */
+    uint64_t to;       /* in shared memory */
     uint8_t data[16];
     uint32_t undefined, origin; /* bytes of data, a bit each; see undefined.h */
+    Word *cargo;                /* exact.h */
 } Copy;
 
 struct Copies {
@@ -33,14 +35,20 @@ struct Copies {
     uint32_t committed[LANES]; /* groups */
 };
 
+static void drop_cargo(Copies *c) {
+    for (int i = 0; i < c->n; i++) free(c->at[i].cargo);
+}
+
 void copies_begin(Copies *c) {
     if (c == NULL) return;
+    drop_cargo(c);
     c->n = 0;
     memset(c->committed, 0, sizeof c->committed);
 }
 
 void copies_free(Copies *c) {
     if (c == NULL) return;
+    drop_cargo(c);
     free(c->at);
     free(c);
 }
@@ -84,6 +92,9 @@ static bool issue(Machine *m, Warp *w, const Ins *in, int lane, uint64_t to, uin
     if (counts < f.bytes) memset(copy.data + counts, 0, f.bytes - counts);
     copy.undefined = m->undefined.bytes & ((1u << counts) - 1);
     copy.origin = m->undefined.origin;
+    read.bytes = counts;
+    copy.cargo = exact_cargo(m, f.bytes);
+    exact_gather(&read, copy.cargo, 0);
     gi_grow(c->at, c->n, c->cap);
     c->at[c->n++] = copy;
     if (m->shadow && to < m->shared_bytes) shadow_copy(m, to, f.bytes, 1);
@@ -125,6 +136,8 @@ static bool do_commit(Machine *m, Warp *w, const Ins *in) {
 static bool arrive(Machine *m, Warp *w, const Ins *in, const Copy *copy) {
     Access write = {m, w, in, copy->lane, PTX_SHARED, copy->to, copy->bytes, true, 0};
     w->moved = true;
+    exact_scatter(&write, copy->cargo, 0);
+    free(copy->cargo);
     if (copy->to >= m->shared_bytes) return mem_write(write, copy->data) || !m->ended;
     memcpy(m->shared + copy->to, copy->data, copy->bytes);
     if (m->shadow) shadow_copy(m, copy->to, copy->bytes, -1);

@@ -10,6 +10,7 @@
 ** still reads; and of a copy of what a thread wrote with no fence.proxy.async since (shadow.c).
 */
 #include "emu/exec/bulk.h"
+#include "emu/exact/exact.h"
 #include "emu/check/undefined.h"
 #include "emu/exec/lanes.h"
 #include "emu/view.h"
@@ -34,8 +35,10 @@ static Bulk taken(Machine *m, int k) {
 
 static void forget(Bulk *c) {
     free(c->data);
+    free(c->cargo);
     free(c->map);
     c->data = NULL;
+    c->cargo = NULL;
     c->map = NULL;
 }
 
@@ -103,7 +106,9 @@ static bool begin_load(Machine *m, Bulk *c) {
     if (!look_at(m, c, c->block, c->at) || !hand_over(m, c)) return false;
     for (uint32_t k = 0; k < c->bytes && !c->form->reduces; k += CHUNK) {
         uint64_t to = bulk_swizzle(c->at + k, c->swizzle);
-        if (to + CHUNK <= m->shared_bytes) memset(c->block->shared + to, 0xff, CHUNK);
+        if (to + CHUNK > m->shared_bytes) continue;
+        memset(c->block->shared + to, 0xff, CHUNK);
+        exact_await(&(Access){m, c->w, c->in, c->lane, PTX_SHARED, to, CHUNK, true, 0});
     }
     c->w->moved = true;
     bulk_new(m, *c);
@@ -130,6 +135,7 @@ static bool gather(Machine *m, Bulk *c, PtxSpace space, uint64_t from) {
     for (uint32_t k = 0; k < c->bytes; k += CHUNK) {
         Access a = {m, c->w, c->in, c->lane, space, from + k, CHUNK, false, 0};
         if (!mem_read(a, c->data + k)) return false;
+        exact_gather(&a, c->cargo, k);
     }
     const Alloc *in = space == PTX_GLOBAL && c->bytes ? alloc_of(m->emu, from) : NULL;
     if (in) cost_range(m, c->w, alloc_place(in, from), c->bytes, COST_KIND_STORE);
@@ -153,11 +159,13 @@ static bool load_lane(Machine *m, Bulk *c, const BulkForm *f, int lane) {
         *c->map = map;
         c->swizzle = map.swizzle;
         c->data = gi_alloc(c->bytes + 1);
+        c->cargo = exact_cargo(m, c->bytes);
         fine = tensor_gather(m, c, coord, offset);
     } else {
         c->bytes = LANE(U32, c->w, f->size, lane);
         if (c->bytes > m->shared_bytes) return bulk_range(m, c, c->at, CHUNK);
         c->data = gi_alloc(c->bytes + 1);
+        c->cargo = exact_cargo(m, c->bytes);
         bool shared = f->way == BULK_SHARED_SHARED;
         if (shared) c->source = from;
         if (shared && m->shadow && c->bytes % CHUNK == 0 && from + c->bytes <= m->shared_bytes &&
@@ -168,9 +176,13 @@ static bool load_lane(Machine *m, Bulk *c, const BulkForm *f, int lane) {
     return fine;
 }
 
-static bool registers_lane(Bulk *c, const BulkForm *f, int lane) {
+static bool registers_lane(const Machine *m, Bulk *c, const BulkForm *f, int lane) {
+    const Frame *frame = &c->w->s.frame[c->w->frame];
     c->bytes = (uint32_t)f->n_values * f->value_bytes;
     c->data = gi_alloc(CHUNK);
+    c->cargo = exact_cargo(m, c->bytes);
+    for (uint32_t k = 0, words = f->value_bytes / 4; c->cargo && k < c->bytes / 4; k++)
+        c->cargo[k] = exact_get(frame, f->value[k / words], lane, k % words);
     for (int k = 0; k < f->n_values; k++) {
         uint64_t v = lane_word(c->w, f->value[k], f->value_bytes == 8, lane);
         memcpy(c->data + k * f->value_bytes, &v, f->value_bytes);
@@ -179,11 +191,13 @@ static bool registers_lane(Bulk *c, const BulkForm *f, int lane) {
 }
 
 /* A copy of c for another block, with data of its own. */
-static Bulk copy_for(const Bulk *c, Block *b) {
+static Bulk copy_for(const Machine *m, const Bulk *c, Block *b) {
     Bulk other = *c;
     other.block = b;
     other.data = gi_alloc(c->bytes + 1);
     memcpy(other.data, c->data, c->bytes);
+    other.cargo = exact_cargo(m, c->bytes);
+    if (c->cargo) memcpy(other.cargo, c->cargo, c->bytes / 4 * sizeof *c->cargo);
     other.map = NULL;
     return other;
 }
@@ -196,7 +210,7 @@ static bool multicast(Machine *m, Bulk *c, uint32_t mask) {
         uint64_t address = CLUSTER_AT + (uint64_t)rank * CLUSTER_STEP;
         Block *b = cluster_block_or_fault(m, c->w, c->in, c->lane, address);
         if (b == NULL) return false;
-        Bulk one = copy_for(c, b);
+        Bulk one = copy_for(m, c, b);
         fine = begin_load(m, &one);
         if (!fine) forget(&one);
     }
@@ -215,7 +229,10 @@ static bool begin_registers(Machine *m, Bulk *c) {
     uint8_t *p = mem_atomic(&a);
     if (p == NULL || !mbarrier_await(m, c->w, c->in, c->lane, c->block, c->object, 0)) return false;
     if (!mem_look_at(&a, p, NULL) || !hand_over(m, c)) return false;
-    if (!c->form->reduces) memset(p, 0xff, c->bytes);
+    if (!c->form->reduces) {
+        memset(p, 0xff, c->bytes);
+        exact_await(&a);
+    }
     c->w->moved = true;
     bulk_new(m, *c);
     return true;
@@ -231,7 +248,7 @@ static bool into_shared(Machine *m, Bulk *c, const BulkForm *f, int lane) {
     if (cluster_block(m, object) != c->block && !f->multicast)
         return fault_raise(m, c->w, c->in, lane, EMU_ILLEGAL_ADDRESS,
                            "a bulk copy completes on an mbarrier of the block that it writes to");
-    bool fine = f->way == BULK_STORE ? registers_lane(c, f, lane) : load_lane(m, c, f, lane);
+    bool fine = f->way == BULK_STORE ? registers_lane(m, c, f, lane) : load_lane(m, c, f, lane);
     if (!fine) return false;
     c->clock = warp_clock(c->w, c->in) + m->model->latency_l2 + c->bytes / 64.0;
     if (f->way == BULK_STORE) return begin_registers(m, c);
@@ -313,6 +330,7 @@ static void land(Machine *m, const Bulk *c) {
             reduce((AtomOp)c->form->op, (PtxType)c->form->type, c->block->shared + to, c->data + k,
                    n, true);
         else memcpy(c->block->shared + to, c->data + k, n);
+        exact_scatter(&(Access){m, c->w, c->in, c->lane, PTX_SHARED, to, n, true, 0}, c->cargo, k);
         if (m->shadow) shadow_landed(m, c->block, to, n);
     }
 }
@@ -354,11 +372,16 @@ bool bulk_put(Machine *m, const Bulk *c, uint64_t global, const uint8_t *from, u
     return true;
 }
 
-static bool scatter(Machine *m, const Bulk *c) {
+static bool scatter(Machine *m, Bulk *c) {
+    c->cargo = exact_cargo(m, c->bytes);
+    exact_gather(&(Access){m, c->w, c->in, c->lane, PTX_SHARED, c->at, c->bytes, false, 0},
+                 c->cargo, 0);
     for (uint32_t k = 0; k < c->bytes; k += CHUNK)
         if (!bulk_put(m, c, c->global + k, c->block->shared + c->at + k, CHUNK,
                       (PtxType)c->form->type))
             return false;
+    exact_scatter(&(Access){m, c->w, c->in, c->lane, PTX_GLOBAL, c->global, c->bytes, true, 0},
+                  c->cargo, 0);
     const Alloc *in = c->bytes ? alloc_of(m->emu, c->global) : NULL;
     if (in) cost_range(m, c->w, alloc_place(in, c->global), c->bytes, COST_KIND_STORE);
     return true;

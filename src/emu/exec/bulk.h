@@ -46,9 +46,10 @@ typedef struct Bulk {
     uint64_t source;     /* shared to shared: in the issuer's; UINT64_MAX: none */
     uint64_t global;     /* a plain store: where to */
     uint32_t bytes;
-    uint8_t swizzle;   /* see tensor.c; 0: none */
-    uint8_t *data;     /* what arrives, or NULL */
-    EmuTensorMap *map; /* of a tensor's store, with its coordinates */
+    uint8_t swizzle;    /* see tensor.c; 0: none */
+    uint8_t *data;      /* what arrives, or NULL */
+    struct Word *cargo; /* its words, or NULL: exact.h */
+    EmuTensorMap *map;  /* of a tensor's store, with its coordinates */
     int32_t coord[5];
     double clock; /* when it is complete */
 } Bulk;
@@ -66,7 +67,7 @@ bool bulk_wait(Machine *m, Warp *w, const Ins *in);
 /* tensor.c. The map that a lane names, by a generic address; NULL after a fault. */
 bool tensor_map(Machine *m, Warp *w, const Ins *in, int lane, uint64_t address, EmuTensorMap *out);
 bool tensor_reduces(const EmuTensorMap *map, AtomOp op); /* have its elements this operation? */
-uint32_t tensor_bytes(const EmuTensorMap *map); /* of a box, in shared memory */
+uint32_t tensor_bytes(const EmuTensorMap *map);          /* of a box, in shared memory */
 /* Fills c->data from the tensor; or takes it to the tensor. False after a fault. */
 bool tensor_gather(Machine *m, Bulk *c, const int32_t coord[5], const uint16_t offset[3]);
 bool tensor_scatter(Machine *m, Bulk *c);

@@ -17,6 +17,7 @@
 ** until the phase is over: lanes' copies (async.c), then bulk copies (bulk.c). Where that does not
 ** help the warp gives up its turn.
 */
+#include "emu/exact/exact.h"
 #include "emu/exec/async.h"
 #include "emu/exec/lanes.h"
 #include "emu/view.h"
@@ -292,6 +293,7 @@ static bool place(Who *o, const MbarForm *f, uint64_t address) {
     if (here && cluster_block(o->m, a.address) != o->m->block)
         return fault_raise(o->m, o->w, o->in, o->lane, EMU_ILLEGAL_ADDRESS,
                            "an mbarrier of another block can be arrived at, and no more");
+    if (plain) exact_leave_integers(&a);
     o->block = cluster_block(o->m, a.address);
     o->at = cluster_offset(a.address);
     o->seen = a;

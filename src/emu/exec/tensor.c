@@ -17,6 +17,7 @@
 ** less than a byte.
 */
 #include "emu/exec/bulk.h"
+#include "emu/exact/exact.h"
 
 #include <stdlib.h>
 
@@ -26,8 +27,8 @@ static const struct {
     uint8_t bytes;
     PtxType type;
     bool is_flushed, is_tf32; /* subnormal numbers; the low 13 bits */
-} elements[] = {{1, PTX_U8, 0, 0},  {2, PTX_U16, 0, 0}, {4, PTX_U32, 0, 0}, {4, PTX_S32, 0, 0},
-                {8, PTX_U64, 0, 0}, {8, PTX_S64, 0, 0}, {2, PTX_F16, 0, 0}, {4, PTX_F32, 0, 0},
+} elements[] = {{1, PTX_U8, 0, 0},  {2, PTX_U16, 0, 0},  {4, PTX_U32, 0, 0}, {4, PTX_S32, 0, 0},
+                {8, PTX_U64, 0, 0}, {8, PTX_S64, 0, 0},  {2, PTX_F16, 0, 0}, {4, PTX_F32, 0, 0},
                 {8, PTX_F64, 0, 0}, {2, PTX_BF16, 0, 0}, {4, PTX_F32, 1, 0}, {4, PTX_F32, 0, 1},
                 {4, PTX_F32, 1, 1}};
 
@@ -65,6 +66,7 @@ bool tensor_map(Machine *m, Warp *w, const Ins *in, int lane, uint64_t address, 
     for (unsigned k = 0; k < sizeof bytes; k += CHUNK) {
         Access a = {m, w, in, lane, PTX_GENERIC, address + k, CHUNK, false, 0};
         if (!mem_read(a, bytes + k)) return false;
+        exact_take_integers(&a);
     }
     memcpy(out, bytes, sizeof *out);
     if (out->magic != EMU_TENSOR_MAGIC || !emu_tensor_element(out->type) || out->swizzle > 3)
@@ -223,6 +225,7 @@ static bool read_row(Machine *m, Bulk *c, uint64_t global, uint8_t *in_box, uint
         n = piece(c, global, bytes);
         Access a = {m, c->w, c->in, c->lane, PTX_GLOBAL, global, n, false, 0};
         if (!mem_read(a, in_box) || !stay(m, c, in_box, n)) return false;
+        exact_gather(&a, c->cargo, (uint32_t)(in_box - c->data));
     }
     return true;
 }
@@ -233,6 +236,8 @@ static bool write_row(Machine *m, Bulk *c, uint64_t global, uint8_t *in_box, uin
         n = piece(c, global, bytes);
         if (!stay(m, c, in_box, n)) return false;
         if (!bulk_put(m, c, global, in_box, n, elements[c->map->type].type)) return false;
+        exact_scatter(&(Access){m, c->w, c->in, c->lane, PTX_GLOBAL, global, n, true, 0}, c->cargo,
+                      (uint32_t)(in_box - c->data));
     }
     return true;
 }
@@ -245,9 +250,13 @@ bool tensor_scatter(Machine *m, Bulk *c) {
     static const uint16_t none[3];
     if (!check_corner(m, c, c->coord)) return false;
     c->data = gi_alloc(c->bytes + 1);
+    c->cargo = exact_cargo(m, c->bytes);
     for (uint32_t k = 0; k < c->bytes; k += CHUNK) {
         uint64_t from = bulk_swizzle(c->at + k, c->swizzle);
-        if (from + CHUNK <= m->shared_bytes) memcpy(c->data + k, c->block->shared + from, CHUNK);
+        if (from + CHUNK > m->shared_bytes) continue;
+        memcpy(c->data + k, c->block->shared + from, CHUNK);
+        exact_gather(&(Access){m, c->w, c->in, c->lane, PTX_SHARED, from, CHUNK, false, 0},
+                     c->cargo, k);
     }
     return box(m, c, c->coord, none, write_row);
 }
