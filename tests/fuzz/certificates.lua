@@ -129,7 +129,27 @@ local KERNELS = { [[
     sum += x[(i + k) % count] * z[k];
   }
   float gate = 1.0f / (1.0f + expf(-sum));
-  y[i] = gate * x[i] + s;]] }
+  y[i] = gate * x[i] + s;]], [[
+  __shared__ float tile[64];
+  unsigned at = (unsigned)__cvta_generic_to_shared(&tile[threadIdx.x]);
+  tile[threadIdx.x] = s;
+  tile[threadIdx.x + 32] = s;
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" :: "r"(at), "l"(&x[i]) : "memory");
+  asm volatile("cp.async.commit_group;" ::: "memory");
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" :: "r"(at + 128), "l"(&z[i]) : "memory");
+  asm volatile("cp.async.commit_group;" ::: "memory");
+  asm volatile("cp.async.wait_group 1;" ::: "memory");
+  __syncthreads();
+  float t = 0;
+  for (int k = 0; k < 32; k++) {
+    t += tile[k];
+  }
+  asm volatile("cp.async.wait_group 0;" ::: "memory");
+  __syncthreads();
+  for (int k = 0; k < 32; k++) {
+    t += tile[k + 32] * 0.5f;
+  }
+  y[i] = t * tile[threadIdx.x];]] }
 
 local rng = core.rng.new(SEED)
 
