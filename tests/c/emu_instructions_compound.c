@@ -222,6 +222,23 @@ WANT(of_e2m1,
 WANT(of_e3m2,
      half_code(small_value(a >> 8 & 63, 2, 3, 6)) << 16 | half_code(small_value(a & 63, 2, 3, 6)))
 
+/* The power of two next to a size, found by going through all: from below, or from above. */
+static uint64_t power(double x, bool up, bool finite) {
+    int k = up ? 0 : 255;
+    if (isnan(x)) return 255;
+    while (up && k < 255 && ldexp(1, k - 127) < fabs(x)) k++;
+    while (!up && k > 0 && ldexp(1, k - 127) > fabs(x)) k--;
+    return (uint64_t)(finite && k == 255 ? 254 : k);
+}
+static uint64_t of_power(uint64_t k) {
+    return k == 255 ? 0x7fff : code_of(ldexp(1, (int)k - 127), 7, 127, 16);
+}
+WANT(e8m0_rz, power(F(a), false, false) << 8 | power(F(b), false, false))
+WANT(e8m0_rp_finite, power(F(a), true, true) << 8 | power(F(b), true, true))
+WANT(e8m0_rp_halves, power(kit_bf16(a >> 16), true, false) << 8 | power(kit_bf16(a), true, false))
+WANT(e8m0_rz_halves, power(kit_bf16(a >> 16), false, true) << 8 | power(kit_bf16(a), false, true))
+WANT(of_e8m0, of_power(a >> 8 & 255) << 16 | of_power(a & 255))
+
 #define BYTE(text) "{ .reg .b8 x;\n" text "\n}"
 static const Form smalls[] = {
     {BYTE("cvt.rn.satfinite.e2m1x2.f32 x, $1, $2; cvt.u32.u8 $0, x;"), "w:ff", e2m1, 0, 0},
@@ -231,6 +248,11 @@ static const Form smalls[] = {
     {"cvt.rn.satfinite.e3m2x2.f32 $0, $1, $2;", "h:ff", e3m2, 0, 0},
     {BYTE("cvt.u8.u32 x, $1; cvt.rn.f16x2.e2m1x2 $0, x;"), "w:w", of_e2m1, 0, 0},
     {"cvt.rn.f16x2.e3m2x2 $0, $1;", "w:h", of_e3m2, 0, 0},
+    {"cvt.rz.ue8m0x2.f32 $0, $1, $2;", "h:ff", e8m0_rz, 0, 0},
+    {"cvt.rp.satfinite.ue8m0x2.f32 $0, $1, $2;", "h:ff", e8m0_rp_finite, 0, 0},
+    {"cvt.rp.ue8m0x2.bf16x2 $0, $1;", "h:Y", e8m0_rp_halves, 0, 0},
+    {"cvt.rz.satfinite.ue8m0x2.bf16x2 $0, $1;", "h:Y", e8m0_rz_halves, 0, 0},
+    {"cvt.rn.bf16x2.ue8m0x2 $0, $1;", "w:h", of_e8m0, 0, 0},
 };
 
 /* ---- moves, 16 bytes, warps ---- */
@@ -283,6 +305,31 @@ static uint32_t largest_size(uint32_t i) {
     return (uint32_t)kit_bits32(best);
 }
 
+static uint32_t bits_of_types(uint32_t i) {
+    return kit_in[i] >> 29;
+}
+
+static uint32_t asked(uint32_t i) {
+    return kit_in[i] + 7 + (i % 3 ? 0 : 1);
+}
+
+static void test_of_sm_100(void) {
+    const char *decl = ".global .align 8 .b8 g[2048];";
+    test_body("istypep looks at three bits", NULL,
+              "mov.b64 %l0, {%i, %x};\n"
+              "istypep.texref %p1, %l0; selp.u32 %a0, 1, 0, %p1;\n"
+              "istypep.samplerref %p1, %l0; selp.u32 %a1, 2, 0, %p1;\n"
+              "istypep.surfref %p1, %l0; selp.u32 %a2, 4, 0, %p1;\n"
+              "add.u32 %r, %a0, %a1; add.u32 %r, %r, %a2;",
+              bits_of_types);
+    test_body("st.async and red.async of global memory", decl,
+              "mov.u64 %l0, g; mad.wide.u32 %l0, %i, 8, %l0; rem.u32 %a1, %i, 3;\n"
+              "setp.eq.u32 %p1, %a1, 0; st.async.weak.global.b64 [%l0], 0;\n"
+              "st.async.release.gpu.global.u32 [%l0], %x; red.async.relaxed.gpu.add.u32 [%l0], 7;\n"
+              "@%p1 red.async.mmio.release.sys.global.add.s64 [%l0], 1; ld.global.u32 %r, [%l0];",
+              asked);
+}
+
 static void test_moves(void) {
     test_body("mov.v4 reads all before it writes", NULL,
               "add.u32 %a0, %x, 0; add.u32 %a1, %x, 1; add.u32 %a2, %x, 2; add.u32 %a3, %x, 3;\n"
@@ -313,6 +360,13 @@ static void test_16_bytes(void) {
                   "mov.b128 {%l0, %l1}, %q0; mov.b128 %q1, {%l1, %l0}; mov.b128 %q2, %q1;\n"
                   "st.shared.b128 [%a0], %q2; ld.shared.v4.b32 {%a3, %a4, %a5, %a6}, [%a0];\n"
                   "mul.lo.u32 %a4, %a4, 7; add.u32 %r, %a5, %a4;",
+              halves_changed);
+    test_body("mov.b128 of four parts, and of a number", NULL,
+              ".reg .b128 %q<3>; add.u32 %a1, %x, 5; mov.b128 %q0, {%a1, %i, 1, %x};\n"
+              "mov.b128 {%a2, %a3, %a4, %a5}, %q0; mov.b128 %q1, -5; mov.b128 {%l0, %l1}, %q1;\n"
+              "cvt.u32.u64 %a6, %l1; add.u32 %a4, %a4, %a3; mad.lo.u32 %r, %a4, 7, %a2;\n"
+              "sub.u32 %a5, %a5, %x; add.u32 %r, %r, %a5; add.u32 %r, %r, %a6;\n"
+              "shr.s64 %l0, %l0, 32; cvt.u32.u64 %a7, %l0; add.u32 %r, %r, %a7; add.u32 %r, %r, 1;",
               halves_changed);
     test_body("atom.exch and atom.cas of 16 bytes", decl,
               OWN "cvt.u64.u32 %l0, %x; mov.b64 %l1, 17; mov.b128 %q0, {%l0, %l1};\n"
@@ -392,6 +446,7 @@ int main(int argc, char **argv) {
     kit_forms(smalls, KIT_COUNT(smalls));
     fill_in();
     test_moves();
+    test_of_sm_100();
     test_16_bytes();
     test_warps();
     test_undefined();

@@ -207,7 +207,8 @@ static void maps(void) {
 static const char ring[] = HEAD INIT(
     "1") "barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;\n"
          "mov.u32 %r10, %cluster_ctarank; add.u32 %r11, %r10, 1; and.b32 %r11, %r11, 3;\n"
-         "mapa.shared::cluster.u32 %r12, %r20, %r11; mapa.shared::cluster.u32 %r13, %r21, %r11;\n"
+         "mapa.shared::cluster.u32 %r12, %r20, %r11; mapa.u32 %r13, %r21, %r11;\n"
+         "getctarank.u32 %r9, %r13; setp.ne.u32 %p1, %r9, %r11; @%p1 trap;\n"
          "setp.ne.u32 %p1, %r2, 0; @%p1 bra W;\n"
          "mbarrier.arrive.expect_tx.shared.b64 _, [o], 4;\n"
          "st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r12], %r3, [%r13];\n"

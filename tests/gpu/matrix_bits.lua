@@ -1,4 +1,5 @@
---- How tensor cores sum: mma.sync in every type on a GPU and on the virtual one, bit for bit.
+--- How tensor cores sum: mma.sync and wgmma.mma_async in every type, on a GPU and on the virtual
+--- one, bit for bit.
 ---
 ---   gilua --device cuda tests/gpu/matrix_bits.lua
 ---   gilua tests/gpu/matrix_bits.lua --device-b emu      the virtual GPU against itself
@@ -81,6 +82,25 @@ sparse("m16n8k64", "u8 s8 s32", { 4, 4, 4 }, 80, 1)
 sparse("m16n8k64", "s4 u4 s32", { 2, 2, 4 }, 80, 2)
 sparse("m16n8k128", "u4 s4 s32", { 4, 4, 4 }, 80, 1)
 
+-- Of a warpgroup: each lane puts four words of A and one of B into shared memory. Where A is
+-- sparse, B has 64 bytes a column, else 32. from: "ss", or "rs" with A in registers.
+local function group(types, k, more)
+  local a, b, c = types:match "(%w+) (%w+) (%w+)"
+  for _, from in ipairs { "ss", "rs" } do
+    local form = { group = from }
+    for key, v in pairs(more or {}) do form[key] = v end
+    add("m64n8k" .. k, a, b, c, { 4, 1, c == "f16" and 2 or 4 }, "90a", form)
+  end
+end
+for _, types in ipairs { "f16 f16 f16", "f16 f16 f32", "bf16 bf16 f32", "tf32 tf32 f32",
+  "e4m3 e4m3 f16", "e4m3 e4m3 f32", "e4m3 e5m2 f32", "e5m2 e4m3 f32", "e5m2 e5m2 f32",
+  "e5m2 e5m2 f16", "s8 u8 s32", "u8 s8 s32" } do
+  local k = types:find "^tf" and 8 or types:find "^b?f16" and 16 or 32
+  group(types, k)
+  for selector = 0, k == 32 and 0 or 1 do group(types, 2 * k, { selector = selector }) end
+end
+group("b1 b1 s32", 256, { tail = ".and.popc" })
+
 local function list(prefix, first, n)
   local names = {}
   for i = first, first + n - 1 do names[#names + 1] = prefix .. i end
@@ -88,7 +108,42 @@ local function list(prefix, first, n)
 end
 
 local function opcode(form)
+  if form.group then return form.selector and "wgmma.mma_async.sp" or "wgmma.mma_async" end
   return not form.selector and "mma" or form.ordered and "mma.sp::ordered_metadata" or "mma.sp"
+end
+
+--- A warpgroup's product: D begins as C. Without a swizzle pieces of 8 rows and 16 bytes follow
+--- each other along k, then along the rows.
+local function group_product(form)
+  local na, nb, nc = table.unpack(form.regs)
+  local turns = form.a:find "^b?f16" and (form.group == "ss" and ", 0, 0" or ", 0") or ""
+  local lines = { ".shared .align 128 .b8 sa[2048]; .shared .align 128 .b8 sb[512];",
+    ".reg .b32 p, q, i; .reg .b64 da, db; .reg .pred yes;",
+    "mov.u32 i, %tid.x; mov.u32 p, sa; mad.lo.u32 q, i, 16, p;",
+    "st.shared.v4.b32 [q], {r0, r1, r2, r3};",
+    "cvt.u64.u32 da, p; shr.u64 da, da, 4; or.b64 da, da, 0x1000080000;",
+    "mov.u32 p, sb; mad.lo.u32 q, i, 4, p; st.shared.b32 [q], r4;",
+    "cvt.u64.u32 db, p; shr.u64 db, db, 4; or.b64 db, db, 0x1000080000;",
+    "fence.proxy.async; bar.sync 0; setp.eq.u32 yes, 0, 0;" }
+  for i = 0, nc - 1 do
+    lines[#lines + 1] = ("mov.b32 r%d, r%d;"):format(32 + i, na + nb + i)
+  end
+  lines[#lines + 1] = "wgmma.fence.sync.aligned;"
+  lines[#lines + 1] = ("%s.sync.aligned.%s.%s.%s.%s%s %s, %s, db, %syes%s;"):format(opcode(form),
+    form.shape, form.c, form.a, form.b, form.tail or "", list("r", 32, nc),
+    form.group == "ss" and "da" or list("r", 0, na),
+    form.selector and ("r%d, %d, "):format(na + nb + nc, form.selector) or "",
+    form.c == "s32" and "" or ", 1, 1" .. turns)
+  lines[#lines + 1] = "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;"
+  return table.concat(lines, "\n")
+end
+
+local function warp_product(form)
+  local na, nb, nc = table.unpack(form.regs)
+  return ("%s.sync.aligned.%s.row.col.%s.%s.%s.%s%s %s, %s, %s, %s%s;"):format(
+    opcode(form), form.shape, form.c, form.a, form.b, form.c, form.tail or "", list("r", 32, nc),
+    list("r", 0, na), list("r", na, nb), list("r", na + nb, nc),
+    form.selector and (", r%d, %d"):format(na + nb + nc, form.selector) or "")
 end
 
 --- A kernel whose lanes load their fragments, multiply and store D.
@@ -105,10 +160,7 @@ local function ptx(form)
   for i = 0, na + nb + nc do
     lines[#lines + 1] = ("ld.global.b32 r%d, [x+%d];"):format(i, 4 * i)
   end
-  lines[#lines + 1] = ("%s.sync.aligned.%s.row.col.%s.%s.%s.%s%s %s, %s, %s, %s%s;"):format(
-    opcode(form), form.shape, form.c, form.a, form.b, form.c, form.tail or "", list("r", 32, nc),
-    list("r", 0, na), list("r", na, nb), list("r", na + nb, nc),
-    form.selector and (", r%d, %d"):format(na + nb + nc, form.selector) or "")
+  lines[#lines + 1] = form.group and group_product(form) or warp_product(form)
   for i = 0, nc - 1 do
     lines[#lines + 1] = ("st.global.b32 [y+%d], r%d;"):format(4 * i, 32 + i)
   end
@@ -175,7 +227,9 @@ local function run(device, code, x)
   local y = gi.array("u32", 4 * 32 * WARPS):fill(0)
   local results = device:buffer(y)
   local args = { device:buffer(x), results }
-  local m = assert(device:load(code):launch { kernel = "k", grid = WARPS, block = 32, args = args })
+  local block = code:find("wgmma", 1, true) and 128 or 32
+  local m = assert(device:load(code):launch { kernel = "k", grid = 32 * WARPS // block,
+    block = block, args = args })
   assert(m.status == "ok", m.message)
   return assert(results:read())
 end
@@ -216,8 +270,9 @@ local function row(form, name)
     or ("%d words differ, first %s"):format(n, first)))
 end
 for _, form in ipairs(forms) do
-  local name = ("%s %s %s %s %s%s"):format(opcode(form), form.shape, form.a, form.b, form.c,
-    form.selector and " " .. form.selector or form.tail or "")
+  local name = ("%s %s %s %s %s%s%s"):format(opcode(form), form.shape, form.a, form.b, form.c,
+    form.selector and " " .. form.selector or form.tail or "",
+    form.group and " " .. form.group or "")
   if name:find(options.only, 1, true) then row(form, name) end
 end
 print(("%d of %d instructions differ, seed %d"):format(wrong, rows, options.seed))

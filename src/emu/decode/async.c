@@ -102,7 +102,7 @@ bool decode_cluster_barrier(Decoder *d) {
 static bool cluster_source(Decoder *d, const PtxOperand *op, bool wide, uint32_t *at) {
     bool is_wide = false;
     if (op->kind != PTX_OP_SYMBOL) return source(d, op, wide ? 'q' : 'w', 0, at);
-    if (op->var == NULL || op->var->space != PTX_SHARED || !has_mod(d, "shared::cluster"))
+    if (op->var == NULL || op->var->space != PTX_SHARED || (wide && mod_is(d, 0, "u64")))
         return decode_fail(d, "%s is no shared variable", op->symbol);
     if (!symbol_row(d, op, op->offset, at, &is_wide)) return false;
     uint32_t row = wide ? d->tmp64[0] : d->tmp32[0];
@@ -110,13 +110,14 @@ static bool cluster_source(Decoder *d, const PtxOperand *op, bool wide, uint32_t
     return true;
 }
 
-/* mapa{.shared::cluster}.u32|u64 d, a, rank; getctarank of the same, d, a */
+/* mapa{.shared::cluster}.u32|u64 d, a, rank; getctarank of the same, d, a. 32 bits are an address
+** of shared memory either way: ptxas 13.0 makes the same code of both. */
 static bool decode_mapa(Decoder *d) {
     const PtxInstr *in = d->in;
-    bool maps = ptx_is(in, "mapa"), generic = !mod_is(d, 0, "shared::cluster");
-    bool wide = mod_is(d, LAST, "u64");
+    bool maps = ptx_is(in, "mapa"), wide = mod_is(d, LAST, "u64");
+    bool generic = wide && !mod_is(d, 0, "shared::cluster");
     uint32_t to, at, rank = 0;
-    if (in->n_args != 2 + maps || (generic && !wide)) return decode_unknown(d);
+    if (in->n_args != 2 + maps) return decode_unknown(d);
     if (!cluster_source(d, &in->args[1], wide, &at)) return false;
     if (maps && !source(d, &in->args[2], 'w', 1, &rank)) return false;
     if (!dest(d, &in->args[0], wide && maps ? 'q' : 'w', &to)) return false;

@@ -118,27 +118,58 @@ static bool decode_vector(Decoder *d) {
     return true;
 }
 
-/* mov.b128 of registers, from two parts and into two. Parts that are left out have no row. */
-static bool decode_move_128(Decoder *d) {
-    const PtxOperand *args = d->in->args;
-    uint32_t row[2][2];
-    if (!decode_has(d, 83, 70)) return false;
-    for (int arg = 0; arg < 2; arg++) {
-        const PtxOperand *op = &args[arg];
-        bool is_parts = op->kind == PTX_OP_VECTOR;
-        if (is_parts && op->n_elems != 2)
-            return decode_fail(d, "two parts of 64 bits are expected");
-        for (int k = 0; k < (is_parts ? 2 : 1); k++) {
-            const PtxOperand *one = is_parts ? &op->elems[k] : op;
-            char letter = is_parts ? 'q' : 'Q';
-            if (arg ? !source(d, one, letter, k, &row[1][k]) : !dest(d, one, letter, &row[0][k]))
-                return false;
-        }
-        if (!is_parts) row[arg][1] = row[arg][0] + ROW64;
+/* A vector of two parts of 64 bits, or of four of 32. */
+static bool parts_agree(Decoder *d, const PtxOperand *op) {
+    return op->n_elems == 2 || op->n_elems == 4 ||
+           decode_fail(d, "two parts of 64 bits, or four of 32, are expected");
+}
+
+/* The two words of 64 bits of a register, a number, or parts. A number has zeros above it. */
+static bool source_128(Decoder *d, const PtxOperand *op, uint32_t row[2]) {
+    uint32_t part[2];
+    if (op->kind == PTX_OP_IMM) {
+        row[1] = pool_row(d, POOL_B64, 0);
+        return source(d, op, 'q', 0, &row[0]);
     }
-    for (int k = 0; k < 2; k++) emit(d, OP_MOV64, 0, d->tmp64[k], row[1][k], row[1][k], row[1][k]);
-    for (int k = 0; k < 2; k++)
-        emit(d, OP_MOV64, 0, row[0][k], d->tmp64[k], d->tmp64[k], d->tmp64[k]);
+    if (op->kind != PTX_OP_VECTOR) {
+        if (!source(d, op, 'Q', 0, &row[0])) return false;
+        row[1] = row[0] + ROW64;
+        return true;
+    }
+    if (!parts_agree(d, op)) return false;
+    for (int k = 0; k < 2; k++) {
+        if (op->n_elems == 2) {
+            if (!source(d, &op->elems[k], 'q', k, &row[k])) return false;
+            continue;
+        }
+        for (int n = 0; n < 2; n++)
+            if (!source(d, &op->elems[2 * k + n], 'w', n, &part[n])) return false;
+        emit(d, OP_PACK, 0, d->tmp64[k], part[0], part[1], 0);
+        row[k] = d->tmp64[k];
+    }
+    return true;
+}
+
+/* mov.b128 of registers, from parts and into parts. Parts that are left out have no row. */
+static bool decode_move_128(Decoder *d) {
+    const PtxOperand *to = &d->in->args[0], *from = &d->in->args[1];
+    uint32_t row[2], part[4];
+    bool cuts = to->kind == PTX_OP_VECTOR;
+    if (!decode_has(d, 83, 70)) return false;
+    if (cuts && from->kind == PTX_OP_VECTOR)
+        return decode_fail(d, "parts become a register first");
+    if (!source_128(d, from, row) || (cuts && !parts_agree(d, to))) return false;
+    for (int k = 0; k < 2; k++) emit(d, OP_MOV64, 0, d->tmp64[k], row[k], row[k], row[k]);
+    for (int k = 0; k < (cuts ? to->n_elems : 1); k++)
+        if (!dest(d, cuts ? &to->elems[k] : to, cuts ? to->n_elems == 2 ? 'q' : 'w' : 'Q',
+                  &part[k]))
+            return false;
+    if (!cuts) part[1] = part[0] + ROW64;
+    for (int k = 0; k < 2; k++) {
+        const uint32_t *two = &part[2 * k];
+        if (cuts && to->n_elems == 4) emit(d, OP_UNPACK, 0, two[0], d->tmp64[k], 0, two[1]);
+        else emit(d, OP_MOV64, 0, part[k], d->tmp64[k], d->tmp64[k], d->tmp64[k]);
+    }
     return true;
 }
 

@@ -413,6 +413,22 @@ static bool decode_isspacep(Decoder *d) {
     return true;
 }
 
+/* istypep.texref|samplerref|surfref p, a: ptxas makes of it a look at bit 61, 62 or 63, which no
+** address and no handle of an object has. */
+static bool decode_istypep(Decoder *d) {
+    static const char *const types[] = {"texref", "samplerref", "surfref"};
+    uint32_t to, at, high = d->tmp32[0], k = 0;
+    if (d->in->n_mods != 1 || d->in->n_args != 2 || !mod_is(d, 0, "texref samplerref surfref"))
+        return decode_unknown(d);
+    while (!mod_is(d, 0, types[k])) k++;
+    if (!source(d, &d->in->args[1], 'q', 0, &at) || !dest(d, &d->in->args[0], 'p', &to))
+        return false;
+    emit(d, OP_UNPACK, 0, d->trash32, at, 0, high);
+    emit(d, OP_AND32, 0, high, high, pool_row(d, POOL_B32, 1u << (29 + k)), 0);
+    emit(d, OP_EQ32, 1, to, high, pool_row(d, POOL_B32, 0), 0);
+    return true;
+}
+
 const Form forms_control[] = {CUSTOM("mov", decode_mov, FREE),
                               CUSTOM("bra", decode_bra, BRANCH),
                               CUSTOM("brx", decode_brx, BRANCH),
@@ -432,4 +448,5 @@ const Form forms_control[] = {CUSTOM("mov", decode_mov, FREE),
                               CUSTOM("griddepcontrol", decode_dependency, FREE),
                               CUSTOM("cvta", decode_cvta, FREE),
                               CUSTOM("isspacep", decode_isspacep, ALU),
+                              CUSTOM("istypep", decode_istypep, ALU),
                               FORMS_END};

@@ -55,9 +55,7 @@ static const struct {
     {"clusterlaunchcontrol", NULL, "cancelling launches of clusters is not supported"},
     {"tex", "2dms a2dms", "textures of several samples a texel are not supported"},
     {"sust sured", "p", "surfaces are written as bytes (.b): how .p converts is not documented"},
-    {"istypep", NULL, "no address is that of a texture or a surface: use objects"},
     {"cvt", "rs", "random rounding is not supported"},
-    {"cvt", "ue8m0x2", "numbers of an exponent alone are not supported"},
 };
 
 static const char *missing_part(const PtxInstr *in) {

@@ -334,10 +334,13 @@ static bool decode_video(Decoder *d) {
     if (!video_opcode(d->in->opcode, &v) || !video_words(d, &v)) return decode_unknown(d);
     if (d->in->n_args < 3 || !video_result(d, &v, &to)) return decode_unknown(d);
     bool has_c = v.lanes > 1 || v.second || v.merges || v.op == MAD;
-    if (d->in->n_args != 3 + has_c) return decode_fail(d, "%d operands are expected", 3 + has_c);
+    bool is_left = !has_c && d->in->n_args == 4; /* ptxas takes a c that nothing is done with */
+    if (d->in->n_args != 3 + has_c + is_left)
+        return decode_fail(d, "%d operands are expected", 3 + has_c);
     if (!video_signs(d, &v)) return decode_unknown(d);
     if (!video_source(d, &v, 1, &a, &at[0]) || !video_source(d, &v, 2, &b, &at[1])) return false;
-    if (has_c && !video_source(d, &v, 3, NULL, &at[2])) return false;
+    if ((has_c || is_left) && !video_source(d, &v, 3, NULL, &at[2])) return false;
+    if (is_left && (v.negates_c || d->in->args[3].select)) return decode_unknown(d);
     v.a = a & 0xffff, v.b = b & 0xffff;
     memcpy(&imm, &v, sizeof imm);
     emit_slow(d, video_function(&v), to, at[0], at[1], at[2], imm);

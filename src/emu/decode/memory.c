@@ -497,8 +497,36 @@ static bool decode_ld(Decoder *d) {
     return decode_access(d, ptx_is(d->in, "ldu") ? USE_LOAD_UNIFORM : USE_LOAD, false);
 }
 
+/* st.async and red.async of global memory, of sm_100 on. They are done when they are issued, as the
+** plain instructions are: one of the times at which a GPU may do them. */
+static bool decode_async(Decoder *d, bool (*plain)(Decoder *d)) {
+    static const char red[] = "async ?mmio relaxed|release gpu|sys ?global "
+                              "add|min|max|inc|dec|and|or|xor u32|s32|u64|s64|b32";
+    static const char st[] = "async ?mmio|weak ?release ?gpu|sys ?global "
+                             "b16|b32|b64|u16|u32|u64|s16|s32|s64|f32|f64";
+    const PtxInstr *whole = d->in;
+    const char *mods[8];
+    PtxInstr in = *whole;
+    bool is_red = ptx_is(whole, "red"), mmio = mod_is(d, 1, "mmio");
+    bool orders = has_mod(d, "release"), scope = has_mod(d, "gpu sys");
+    if (has_mod(d, "shared::cluster")) return decode_store_async(d);
+    if (!decode_mods_match(d, is_red ? red : st) || whole->n_args != 2 || (mmio && !orders) ||
+        (!is_red && orders != scope) || (orders && has_mod(d, "weak")))
+        return decode_unknown(d);
+    if (is_red && mod_is(d, LAST, "u64 s64") && !has_mod(d, "add"))
+        return decode_unknown(d);
+    if (!decode_has(d, 87, 100)) return false;
+    in.mods = mods, in.n_mods = 0;
+    for (int i = 1 + mmio; i < whole->n_mods; i++) mods[in.n_mods++] = whole->mods[i];
+    if (is_red && mod_is(d, LAST, "s64")) mods[in.n_mods - 1] = "u64";
+    d->in = &in;
+    bool fine = plain(d);
+    d->in = whole;
+    return fine;
+}
+
 static bool decode_st(Decoder *d) {
-    if (mod_is(d, 0, "async")) return decode_store_async(d);
+    if (mod_is(d, 0, "async")) return decode_async(d, decode_st);
     return decode_access(d, USE_STORE, true);
 }
 
@@ -695,7 +723,7 @@ static bool decode_atomic(Decoder *d) {
     PtxType type;
     PtxSpace space = PTX_GENERIC;
     int n = 1;
-    if (mod_is(d, 0, "async")) return decode_store_async(d);
+    if (mod_is(d, 0, "async")) return decode_async(d, decode_atomic);
     if (!atom_mods(d, &op, &type, &space, &n)) return false;
     bool returns = in->opcode[0] == 'a';
     char letter = atom_letter(type);
