@@ -137,6 +137,20 @@ static bool is_of_input(int result) {
     return result == LINK_INVALID_INPUT || result == LINK_PTX;
 }
 
+/* The letter of a module's own target where it has one (sm_90a): its instructions are that GPU's
+** alone, and the linker refuses them without it. "" else, and where the target has one. */
+static const char *letter_of(const LinkModule *modules, int n, const char *target) {
+    if (*target == '\0' || target[strlen(target) - 1] > '9') return "";
+    for (int i = 0; i < n; i++) {
+        const char *at = memmem(modules[i].ptx, modules[i].len, "\n.target sm_", 12);
+        const char *end = modules[i].ptx + modules[i].len;
+        for (at = at ? at + 12 : end; at < end && *at >= '0' && *at <= '9';) at++;
+        if (at < end && *at == 'a') return "a";
+        if (at < end && *at == 'f') return "f";
+    }
+    return "";
+}
+
 /* Of options no log is to be had: there is no job. */
 static Job *begin(Linker *l, const char *target, const char *const *options, gi_err *err) {
     int n = 0, n_options = 0;
@@ -162,7 +176,10 @@ static Job *begin(Linker *l, const char *target, const char *const *options, gi_
 bool link_ptx(Linker *l, const LinkModule *modules, int n, const char *target,
               const char *const *options, LinkResult *out, gi_err *err) {
     LinkResult r = {0};
-    Job *job = begin(l, target, options, err);
+    gi_buf own = {0};
+    gi_buf_addf(&own, "%s%s", target, letter_of(modules, n, target));
+    Job *job = begin(l, own.data, options, err);
+    gi_buf_free(&own);
     if (job == NULL) return false;
     int result = assemble(l, job, modules, n);
     add_log(job, l->error_size, l->error, &r.log);

@@ -52,6 +52,19 @@ static void test_code(Linker *l) {
     link_result_free(&r);
 }
 
+/* PTX for one GPU alone says so by a letter, which the linker wants to be told. */
+static void test_letter(Linker *l) {
+    char text[1000];
+    snprintf(text, sizeof text, ".version 8.0\n.target sm_90a%s", strstr(twice, "\n.address"));
+    LinkModule one = module(text, "one.ptx");
+    LinkResult r = {0};
+    gi_err err = {0};
+    ok(link_ptx(l, &one, 1, "sm_90", NULL, &r, &err) && r.ok, "PTX of sm_90a %s", err.message);
+    link_result_free(&r);
+    ok(link_ptx(l, &one, 1, "sm_90a", NULL, &r, &err) && r.ok, "and where the target says so");
+    link_result_free(&r);
+}
+
 static void test_refused(Linker *l) {
     LinkModule alone = module(kernel, "kernel.ptx"), wrong = module(HEAD "frobnicate;\n", "w.ptx");
     LinkResult r = {0};
@@ -98,6 +111,7 @@ int main(void) {
     link_version(l, &major, &minor);
     ok(major >= 12 && minor >= 0, "its version is %d.%d", major, minor);
     test_code(l);
+    test_letter(l);
     test_refused(l);
     test_misuse(l);
     link_close(l);
