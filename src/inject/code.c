@@ -76,6 +76,8 @@ static size_t machine_bytes(const void *image) {
 
 static Image *add_machine(const void *image, size_t left) {
     size_t n = left == SIZE_MAX ? machine_bytes(image) : left;
+    char *ptx = triton_ptx(image, n);
+    if (ptx) return add_image(ptx, strlen(ptx), NULL);
     return add_image(gi_strndup(image, n), n, NULL);
 }
 

@@ -24,6 +24,7 @@ static struct {
     int (*memory_free)(uint64_t address);
     int (*fill)(uint64_t address, unsigned char value, size_t bytes);
     int (*load)(void **module, const void *image);
+    int (*unload)(void *module);
     int (*function)(void **out, void *module, const char *name);
     int (*launch)(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                   unsigned bz, unsigned shared, void *stream, void **params, void **extra);
@@ -42,7 +43,7 @@ bool gpu_find(gi_err *err) {
         {&cu.between, "cuEventElapsedTime"},  {&cu.memory, "cuMemAlloc_v2"},
         {&cu.memory_free, "cuMemFree_v2"},    {&cu.fill, "cuMemsetD8_v2"},
         {&cu.load, "cuModuleLoadData"},       {&cu.function, "cuModuleGetFunction"},
-        {&cu.launch, "cuLaunchKernel"},
+        {&cu.launch, "cuLaunchKernel"},       {&cu.unload, "cuModuleUnload"},
     };
     void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
@@ -128,6 +129,11 @@ uint64_t gpu_memory(size_t bytes) {
 
 void gpu_memory_free(uint64_t address) {
     cu.memory_free(address);
+}
+
+bool gpu_takes(const char *ptx) {
+    void *module;
+    return cu.load(&module, ptx) == 0 && cu.unload(module) == 0;
 }
 
 bool gpu_run(const char *ptx, const char *name, unsigned blocks, unsigned threads, void **params) {

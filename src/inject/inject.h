@@ -42,6 +42,7 @@ uint64_t gpu_memory(size_t bytes);             /* of our own, zeros; 0 */
 void gpu_memory_free(uint64_t address);
 /* Runs the only kernel of a PTX, with blocks and threads in a row, in the stream of all others. */
 bool gpu_run(const char *ptx, const char *name, unsigned blocks, unsigned threads, void **params);
+bool gpu_takes(const char *ptx); /* does the driver load it? */
 /* Where a variable is that a function of the driver's gives, and its size. */
 bool gpu_variable(const char *function, void *of, const char *name, uint64_t *address,
                   size_t *bytes);
@@ -83,6 +84,9 @@ int code_number(Image *i);
 Image *code_image(const void *handle);
 /* Is it machine code alone? */
 bool code_is_machine(const Image *i);
+
+/* The PTX that machine code was made of, from Triton's cache; NULL. free() it. */
+char *triton_ptx(const void *code, size_t n);
 
 /* Does f(user, container, bytes left) for each fat binary in the files that this process runs. */
 void fat_each(void (*f)(void *user, const void *container, size_t left), void *user);

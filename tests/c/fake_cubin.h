@@ -26,6 +26,7 @@ static inline void fake_cubin_section(FakeCubin *c, const char *prefix, const ch
                                      .sh_offset = c->len, .sh_size = n, .sh_link = 1};
     c->names_len += (size_t)sprintf(c->names + c->names_len, "%s%s", prefix, name) + 1;
     c->bytes = realloc(c->bytes, c->len + n + 16);
+    memset(c->bytes + c->len, 0, n + 16);
     if (n > 0) memcpy(c->bytes + c->len, bytes, n);
     c->len = (c->len + n + 7) & ~(size_t)7;
     c->n++;

@@ -155,6 +155,29 @@ end
 print(table.concat(wrong, " "))
 LUA
 is "what opaque launches alone read of other code is seen to be wrong" "10 11" "$("$GILUA" wrong.lua)"
+# Triton's cache has the PTX of the same bytes; that of others, or PTX that the driver refuses, is none.
+cat >cache.lua <<'LUA'
+local r = require "gilua.core".record.open "machine.rec"
+for number, name in r:events():gmatch "\ncubin (%d+) (%x+)" do
+  local code = r:blob(name)
+  for path, text in pairs { k = code, other = code:gsub("ELF", "elf", 1) } do
+    path = ("cache/%s/%s"):format(number, path)
+    io.open(path .. ".cubin", "wb"):write(text):close()
+    io.open(path .. ".ptx", "wb"):write(path:find "k$" and code:match "%.version[^\0]*" or "none"):close()
+  end
+end
+LUA
+mkdir -p cache/1 cache/3 && "$GILUA" cache.lua
+triton() { TRITON_CACHE_DIR=$TMP/cache FAKE_CUPTI_CUBIN=1 inject -o "$1" -- ./run.sh ./app mixed >out 2>err; }
+triton triton.rec
+is "PTX beside the machine code is recorded in its place" "0:mixed 8 11 155:0" \
+  "$?:$(tail -1 out):$(grep -c 'opaque' err)"
+is "and runs on the virtual GPU" "ok" "$(
+  LUA_PATH="$TOP/tests/lua/?.lua;;" "$GILUA" lower.lua triton.rec triton_low.rec
+  "$GILUA" replay.lua triton_low.rec | cut -f1)"
+for n in 1 3; do echo none >cache/$n/k.ptx; done
+triton refused.rec
+like "PTX that the driver refuses stays machine code" "of 3 kernels, 7 of them opaque" "$(cat err)"
 cat >add.cu <<'CU'
 extern "C" __global__ void add(int *p) { p[threadIdx.x] += 1; }
 CU
