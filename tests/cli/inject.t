@@ -188,6 +188,9 @@ out=$("$GILUA" new machine_low.rec -o source --source add.cu --kernel add 2>&1)
 like "its source is compared with what it wrote" \
   "add.cu: kernel add was recorded as machine code; what is copied out is the same with it, to the bit" \
   "$out"
+{ echo 'add = RawKernel(r"""'; cat add.cu; echo '""", "add")'; } >add.py
+out=$("$GILUA" new machine_low.rec -o python --source add.py --kernel add 2>&1)
+like "so is the text in a Python file's string" "add.py: kernel add was recorded .* to the bit" "$out"
 fails "another source is refused" "two.cu does not give the kernels that were recorded" \
   "$GILUA" new machine_low.rec -o other --source two.cu --kernel add
 out=$("$GILUA" check source)

@@ -4,13 +4,15 @@
 package.path = "tests/lua/?.lua;lua/?.lua;" .. package.path
 local tap = require "tap"
 local gi = require "gilua"
+local headers = require "gilua.new.headers"
+local pythontext = require "gilua.new.pythontext"
 local scratch = require "scratch"
 
 local SEED = math.tointeger(tonumber(arg and arg[1])) or 1
 local GENOMES = 2 -- of each file
 local FILES = {
   { "cpp" }, { "doubles", genomes = 1, headers = true }, { "image" }, { "macros" }, { "many" },
-  { "saxpy" }, { "shared" },
+  { "saxpy" }, { "shared" }, { "shared", python = true },
   { "structs" }, { "templates" },
   { "includes/includes", include = "includes/inc", define = "DIM=3" },
 }
@@ -26,8 +28,9 @@ local function place_of(file, text)
     require("lfs").mkdir(place .. "/inc")
     copy("tests/own/includes/" .. name, place .. "/" .. name)
   end
-  local path, folder = place .. "/user.cu", place .. "/problem"
+  local path, folder = place .. (file.python and "/user.py" or "/user.cu"), place .. "/problem"
   scratch.write(path, text)
+  text = headers.read(path, "the kernel")
   require("lfs").mkdir(folder)
   local include = { place, place .. "/inc" }
   local o = { folder = folder, options = { "-I" .. folder, "-I" .. place, "-I" .. place .. "/inc",
@@ -66,6 +69,7 @@ local function comes_back(problem, path, o, genome)
   local want = compiled(mutant, o.options)
   if not want then return nil end -- such a mutant is never a winner
   local text = gi.backport.file(gi.kept.of(problem), genome)
+  if pythontext.is(path) then text = pythontext.source(text, path) end
   local again = gi.slice.cut(text, path, problem.kernel, o)
   return again.source == mutant or compiled(again.source, o.options) == want
 end
@@ -83,7 +87,8 @@ for _, file in ipairs(FILES) do
     local ends = { own_end == "\n" and "\r\n" or "\n", own_end }
     for _, ending in ipairs(file.headers and { own_end } or ends) do
       local kind = ending == "\n" and "LF" or "CR LF"
-      local own = text:gsub("\r?\n", ending)
+      local own = text:gsub("\r?\n", ending) .. ""
+      if file.python then own = ('import cupy%sx = r"""%s"""  # CUDA\n'):format(ending, own) end
       problem, path, o = place_of(file, own)
       local back, old, whence = gi.backport.file(gi.kept.of(problem), "")
       tap.ok(back == own and old == own, kind .. ": nothing changed gives the file byte for byte")

@@ -19,6 +19,7 @@ local genomes = require "gilua.search.genome"
 local gi = require "gilua"
 local fail = require "gilua.base.fail"
 local ptxtext = require "gilua.problem.ptxtext"
+local pythontext = require "gilua.new.pythontext"
 local sharedcode = require "gilua.new.sharedcode"
 local textfile = require "gilua.base.textfile"
 
@@ -337,6 +338,15 @@ local function with_mark(text, old)
   return old:sub(1, #mark) == mark and text:gsub("^   ", mark) or text
 end
 
+-- The files as they are on the disk: a Python file's strings have what was changed.
+local function as_written(files)
+  for _, file in ipairs(files) do
+    if file.python then
+      file.text, file.old = pythontext.file(file.text, file.python, file.path), file.python
+    end
+  end
+end
+
 --- The user's files with a genome's changes, and all else as it is, the ends of lines too. Nothing
 --- of the problem is run.
 ---@param kept Kept the problem: gi.kept.of(problem), or what a run kept
@@ -359,12 +369,15 @@ function M.files(kept, genome)
   for i, path in ipairs(paths) do
     local last = counts and first + counts[i] - 1 or math.huge
     local old = textfile.read(path, "the file that the kernel came from")
-    files[i] = { path = path, text = part_of(lines, first, last, old), old = old }
+    local python = pythontext.is(path) and old or nil
+    if python then old = pythontext.source(python, path) end
+    files[i] = { path = path, text = part_of(lines, first, last, old), old = old, python = python }
     first = last + 1
   end
   set_apart(kept, files, text, lines)
   for _, file in ipairs(files) do file.text = with_mark(file.text, file.old) end
   local all, launched = with_winners_launches(kept, files, detail.params)
+  as_written(files)
   return all, detail.params, launched
 end
 

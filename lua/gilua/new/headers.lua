@@ -5,6 +5,7 @@
 local csource = require "gilua.source.csource"
 local fail = require "gilua.base.fail"
 local lfs = require "lfs"
+local pythontext = require "gilua.new.pythontext"
 local textfile = require "gilua.base.textfile"
 
 -- Headers of libcu++ by what they have of std that the stand-ins in lua/gilua/include have not:
@@ -116,7 +117,8 @@ local function find(spelled, where, folders)
   end
 end
 
---- Reads a file of the user's; a byte order mark that it begins with becomes blanks.
+--- Reads a file of the user's; a byte order mark that it begins with becomes blanks. Of a Python
+--- file the CUDA in its strings.
 ---@param path string
 ---@param what string that it is, for the sentence: "the kernel"
 ---@param left? integer bytes that it may have, of most_bytes
@@ -124,7 +126,8 @@ end
 function M.read(path, what, left)
   local size = lfs.attributes(path, "mode") == "file" and lfs.attributes(path, "size") or 0
   if size <= (left or M.most_bytes) then
-    return (textfile.read(path, what):gsub("^\xEF\xBB\xBF", "   "))
+    local text = textfile.read(path, what):gsub("^\xEF\xBB\xBF", "   ")
+    return pythontext.is(path) and pythontext.source(text, path) or text
   end
   fail("cannot read %s: with %s there are more than %.0f MB of source (gilua new --megabytes N "
     .. "reads more)", what, path, M.most_bytes / 1e6)
