@@ -343,6 +343,8 @@ tap.case("a program whose own kernels race", function()
   tap.has(said, "(race): race in global memory", "with the reason")
   tap.has(said, ", kernel.cu line ", "the place")
   tap.has(said, 'add check_races = "shared"', "and what to do")
+  tap.is(gi.recordedproblem.write({ path }, folder .. "/q", { source = folder .. "/app.cu",
+    kernel = "touch", quiet = true }), true, "one of a kernel that does not race is ready")
 end)
 
 tap.case("a program that is too long to be replayed", function()
