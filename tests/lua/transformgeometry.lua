@@ -1406,6 +1406,9 @@ tap.case("x and y change places", function()
   refused("one side", "axes", rewritten.source [[
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) out[i] = 1.f;]], 1, {}, "do not differ along both")
+  tap.is(rewritten.found("axes", rewritten.source [[
+    int z = threadIdx.z;
+    out[threadIdx.y * 4 + threadIdx.x] = a[threadIdx.y * 16 + z];]]), "", "nor by a third side")
   refused("a warp's votes", "axes", rewritten.source [[
     int i = threadIdx.x + threadIdx.y;
     if (i < n) out[i] = __shfl_xor_sync(0xffffffffu, a[i], 1);]], 1, {}, "tell each other")

@@ -55,7 +55,7 @@ local function is_turned(at)
     local d = access.base and fn:declaration(access.base, access.token)
     if access.indices and #access.indices > 0 and d and #d.extents == 0 then
       local side = neighbours_by(fn, access, sides)
-      if side then by[side] = by[side] + 1 end
+      if by[side] then by[side] = by[side] + 1 end
     end
   end
   return by.y > by.x, "its threads are neighbours in memory as they are"
