@@ -284,10 +284,6 @@ __global__ void first(float *y, const float *x)
   tap.is(list["1 warp_loop"], "first_thread: no `if` begins there whose condition is that the "
     .. "thread is the first", "a kernel whose threads all work")
   tap.is(list["15 warp_loop"], "shared_loop: it has no loop that lanes could share", "no loop")
-  tap.is(list["5 sections"], "separate: one part leaves nothing in memory",
-    "of a kernel the refusal that came furthest")
-  tap.is(list["7 sections"], "cuts: no statement of a kernel's list, or of a loop's in it, begins "
-    .. "there", "a kernel of one statement")
   tap.is(list["3 subwarp"], "row_places: line 1 begins a kernel without rows of teams",
     "a kernel that gives no warp a row")
   tap.is(list["7 coarsen"], "threads: no index that is computed from blockIdx is declared there",

@@ -31,7 +31,6 @@ return {
   { file = "lua/gilua/facts/asked.lua", tests = "tests/lua/facts_asked.lua" },
   { file = "lua/gilua/facts/contraction.lua",
     tests = "tests/lua/facts_contraction.lua tests/lua/transformtile.lua" },
-  { file = "lua/gilua/facts/cuts.lua", tests = "tests/lua/sections.lua" },
   { file = "lua/gilua/facts/idle_barrier.lua", tests = "tests/lua/transformthreads.lua" },
   { file = "lua/gilua/facts/elements.lua", tests = "tests/lua/transformstage.lua "
     .. "tests/lua/transformshuffle.lua" },
@@ -48,7 +47,6 @@ return {
   { file = "lua/gilua/facts/order.lua", tests = TRANSFORM },
   { file = "lua/gilua/facts/ranges.lua", tests = TRANSFORM },
   { file = "lua/gilua/facts/row_.*%.lua", tests = "tests/lua/transformsubwarp.lua" },
-  { file = "lua/gilua/facts/separate.lua", tests = "tests/lua/sections.lua" },
   { file = "lua/gilua/facts/sides.lua", tests = TRANSFORM },
   { file = "lua/gilua/facts/signs.lua", tests = TRANSFORM },
   { file = "lua/gilua/facts/staged.lua", tests = "tests/lua/transformstage.lua" },

@@ -147,7 +147,7 @@ local function becomes(at, e)
 end
 
 return { name = "tile", where = "loops", first = true,
-  before = "axes widen coarsen merge merge_threads grid_stride warp_row stage sections",
+  before = "axes widen coarsen merge merge_threads grid_stride warp_row stage",
   doc = "A block's tile of a product of matrices, through shared memory and registers.",
   args = proposed, read = read,
   needs = {

@@ -9,7 +9,6 @@
 --   declarations  d, s: a name that a statement of a function declares, and the statement; name
 --   statements    s
 --   first_threads s, condition, thread: what one thread does alone (gilua.facts.first_thread)
---   cuts          of, number, cut: before which statement a kernel may be cut (gilua.facts.cuts)
 --   rows          rows, or why not: a kernel whose lanes share rows (gilua.facts.row_places)
 --   turned        access, base, at: an element that threads have a row apart (gilua.facts.turned)
 --   arrays        d, name, sides: an array that is declared outside of functions
@@ -18,7 +17,6 @@
 -- or a function), is_of_kernel (a kernel has many, and one refusal: the one that came furthest),
 -- fact (which decides that a kernel has none) }.
 
-local cuts = require "gilua.facts.cuts"
 local first_thread = require "gilua.facts.first_thread"
 local lists = require "gilua.base.lists"
 local row_places = require "gilua.facts.row_places"
@@ -99,8 +97,6 @@ M.SETS = {
   declarations = { none = "no such name is declared there", each = declarations, is_part = true },
   first_threads = { none = "no `if` begins there whose condition is that the thread is the first",
     each = first_thread.all, fact = "first_thread" },
-  cuts = { none = "no statement of a kernel's list, or of a loop's in it, begins there",
-    each = cuts.all, fact = "cuts", is_of_kernel = true },
   rows = { none = "nothing there says what a lane is", each = row_places.all, fact = "row_places" },
   turned = { none = "no element is read or written there that threads have a row apart",
     each = turned.all, fact = "turned", is_of_kernel = true },

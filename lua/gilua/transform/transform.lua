@@ -44,7 +44,7 @@ local OWN = [[
   rewrite.vector rewrite.batch rewrite.search rewrite.flash rewrite.stage rewrite.tile
   rewrite.shuffle rewrite.transpose rewrite.float rewrite.narrow rewrite.divide
   rewrite.remainder rewrite.split
-  rewrite.sections rewrite.fuse_kernels rewrite.warp_atomic rewrite.block_atomic rewrite.tree
+  rewrite.fuse_kernels rewrite.warp_atomic rewrite.block_atomic rewrite.tree
   rewrite.warp_loop rewrite.barriers rewrite.pad
   rewrite.constant
 ]]
@@ -55,7 +55,7 @@ local EASES = {
     .. "keep block_atomic warp_atomic pad tree stage tile shuffle remainder subwarp flash",
   latency = "warp_row grid_size unroll split_accumulator hoist keep vector tree stage "
     .. "tile shuffle carry widen warp_loop batch search barriers constant split "
-    .. "fuse_kernels sections subwarp flash",
+    .. "fuse_kernels subwarp flash",
   memory = "axes coarsen merge merge_threads warp_row grid_stride vector stage tile keep hoist "
     .. "float block_atomic warp_atomic transpose fuse_kernels flash",
 }
