@@ -41,7 +41,7 @@ local allowance = {
   ["docs/run-survey.md"] = { 17, 0 },
   ["docs/scheme.md"] = { 1, 0 },
   ["docs/security.md"] = { 18, 2 },
-  ["docs/transformation-results.md"] = { 44, 0 },
+  ["docs/transformation-results.md"] = { 41, 0 },
 }
 
 --- Begins a line of Markdown something that is no prose: a table, a heading, code, a comment?
