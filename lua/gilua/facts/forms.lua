@@ -29,8 +29,8 @@ function M.of(fn, tree, atoms, clamped, steps)
   if steps > MOST_STEPS then return nil end
   return affine.form(fn.kernel, tree, function(node)
     if node.kind == "call" then return clamped and clamped(node) end
-    local d = node.kind == "name" and not atoms[node.text] and sides_of.kept(fn, node.text)
-    if d and not d.parameter and d.pointer == 0 and #effects.of(fn, d.init).accesses == 0 then
+    local d = node.kind == "name" and not atoms[node.text] and sides_of.number(fn, node.text)
+    if d and #effects.of(fn, d.init).accesses == 0 then
       return M.of(fn, d.init, atoms, clamped, steps + 1)
     end
   end)

@@ -22,15 +22,13 @@ local M = {}
 
 -- ---- accesses ---------------------------------------------------------------------------------
 
--- Is a statement below `if (thread == 0)`, so that one thread does it? The thread's text.
+-- The text of `thread == 0`, where a statement is below such an `if`, so that one thread does it.
 local function lone_thread(fn, s)
-  while s.parent do
-    local above = s.parent
-    local c = above.kind == "if" and above.body == s and above.condition
-    local is_one = c and c.kind == "binary" and c.op == "==" and c.b.kind == "number"
-    if is_one and threads.is_thread(fn, c.a, "x") then return fn.kernel:plain(c) end
-    s = above
-  end
+  local condition = statement.below(s, function(c)
+    return c.kind == "binary" and c.op == "==" and c.b.kind == "number"
+      and threads.is_thread(fn, c.a, "x")
+  end)
+  return condition and fn.kernel:plain(condition)
 end
 
 -- The names of variables that differ between threads: those that come from threadIdx, and what is

@@ -88,9 +88,8 @@ function is_finite(known, node, depth)
   if node.kind == "cast" or node.kind == "unary" then
     return is_finite(known, node.a, depth_now + 1)
   end
-  local d = node.kind == "name" and depth_now < MOST_STEPS and sides.kept(fn, node.text)
-  return d and not d.parameter and d.pointer == 0 and is_finite(known, d.init, depth_now + 1)
-    or false
+  local d = node.kind == "name" and depth_now < MOST_STEPS and sides.number(fn, node.text)
+  return d and is_finite(known, d.init, depth_now + 1) or false
 end
 
 -- The array that a call of a function of the file gives anything but 0.

@@ -58,16 +58,9 @@ end
 
 -- Is a loop below an `if` that says that it has a round?
 local function is_asked(loop)
-  local at = loop.statement
-  while at.parent do
-    local s = at.parent
-    if s.kind == "if" and s.condition and s.body == at and says(loop, s.condition)
-      and stays(loop, s.condition) then
-      return true
-    end
-    at = s
-  end
-  return false
+  return statement.below(loop.statement, function(condition)
+    return says(loop, condition) and stays(loop, condition)
+  end) ~= nil
 end
 
 -- A tree's number, where its words say it: -2, 4 * 8, a macro that is one.

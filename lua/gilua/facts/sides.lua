@@ -32,6 +32,15 @@ function M.kept(fn, name)
   return #writes == 1 and d.init and d.init_form == "=" and d or nil
 end
 
+--- Returns the declaration of a variable that keeps the number it is declared with; nil of any
+--- other name.
+---@param name string
+---@return table?
+function M.number(fn, name)
+  local d = M.kept(fn, name)
+  return d and not d.parameter and d.pointer == 0 and d or nil
+end
+
 local of_tree
 
 local function of_name(fn, name, token, uniform, steps)

@@ -83,9 +83,8 @@ function M.is_above_zero(fn, node)
   local value = sides.value(fn, node)
   if value then return value > 0 end
   if node.kind == "name" then
-    local d = sides.kept(fn, node.text)
-    return node.text == "warpSize" or d and not d.parameter and d.pointer == 0
-      and M.is_above_zero(fn, d.init) or false
+    local d = sides.number(fn, node.text)
+    return node.text == "warpSize" or d and M.is_above_zero(fn, d.init) or false
   elseif node.kind == "member" then
     return node.a.kind == "name" and (node.a.text == "blockDim" or node.a.text == "gridDim")
   elseif node.kind == "cast" then

@@ -12,6 +12,7 @@ local carried = require "gilua.facts.carried"
 local effects = require "gilua.facts.effects"
 local lists = require "gilua.base.lists"
 local nothing = require "gilua.facts.nothing"
+local sides = require "gilua.facts.sides"
 local statement = require "gilua.source.statement"
 local threads = require "gilua.facts.threads"
 
@@ -23,36 +24,18 @@ local MOST_STEPS = 6 -- from a name to what it was made of
 --------------------------------------------------------------------------------------------------
 -- Starts and steps
 
--- The declaration of a name that keeps its first value; nil of any other.
-local function kept(fn, name, token)
-  local d = fn:declaration(name, token)
-  local writes = d and effects.of(fn, fn.body).writes[name]
-  local is_kept = d and not d.parameter and d.init and d.pointer == 0 and not d.reference
-    and #d.extents == 0 and #(fn.variables[name] or {}) == 1 and #(writes or {}) == 1
-    and not fn.addressed[name]
-  return is_kept and d or nil
-end
-
 -- The form of a tree where names that keep their first value are that; they are added to `names`.
 local function expanded(fn, tree, names, depth)
-  local form = affine.form(fn.kernel, tree)
-  for monomial, n in pairs(form or {}) do
-    local product = { [""] = n }
-    for factor in monomial:gmatch "[^*]+" do
-      local d = depth < MOST_STEPS and factor:find "^[%a_][%w_]*$"
-        and kept(fn, factor, tree.first)
-      local own = { [factor] = 1 }
-      if d then
-        names[factor] = d
-        own = expanded(fn, d.init, names, depth + 1)
-      end
-      product = affine.product(product, own)
-    end
-    form = affine.sum(form, { [monomial] = n }, -1)
-    form = product and affine.sum(form, product)
-    if not form then return nil end
-  end
-  return form
+  local is_known = depth <= MOST_STEPS
+  local form = is_known and affine.form(fn.kernel, tree, function(node)
+    local d = node.kind == "name" and sides.number(fn, node.text)
+    if not d then return nil end
+    names[node.text] = d
+    local own = expanded(fn, d.init, names, depth + 1)
+    is_known = is_known and own ~= nil
+    return own
+  end)
+  return is_known and form or nil
 end
 
 -- What a variable of the grid is multiplied by in a form, and the rest of it; nil where it is in

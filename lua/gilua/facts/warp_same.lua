@@ -9,6 +9,7 @@ local expression = require "gilua.source.expression"
 local forms = require "gilua.facts.forms"
 local settings = require "gilua.base.settings"
 local sides_of = require "gilua.facts.sides"
+local statement = require "gilua.source.statement"
 
 local M = {}
 
@@ -61,7 +62,7 @@ end
 
 -- Does a condition hold for one value of what lanes have their own of?
 local function is_of_one(fn, condition)
-  for _, part in ipairs(condition and expression.parts(condition, "&&", {}) or {}) do
+  for _, part in ipairs(expression.parts(condition, "&&", {})) do
     local sides = is_equal(part) and sides_of.of(fn, part, (M.names(fn)))
     if sides and sides.x then return true end
   end
@@ -70,13 +71,7 @@ end
 
 --- Does one lane alone come to a statement?
 function M.is_alone(fn, s)
-  while s.parent do
-    local above = s.parent
-    local is_below = above.kind == "if" and above.body == s
-    if is_below and is_of_one(fn, above.condition) then return true end
-    s = above
-  end
-  return false
+  return statement.below(s, function(condition) return is_of_one(fn, condition) end) ~= nil
 end
 
 return M

@@ -38,13 +38,9 @@ end
 
 -- Is a statement below such a condition?
 local function is_guarded(fn, s, macro)
-  while s.parent do
-    local around = s.parent
-    local is_then = around.kind == "if" and around.body == s and around.condition
-    if is_then and keeps_others_out(fn, around.condition, macro) then return true end
-    s = around
-  end
-  return false
+  return statement.below(s, function(condition)
+    return keeps_others_out(fn, condition, macro)
+  end) ~= nil
 end
 
 -- ---- what each thread does ----------------------------------------------------------------------

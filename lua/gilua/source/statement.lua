@@ -114,6 +114,19 @@ end
 --- May a statement end the run through those around it?
 function M.jumps(s) return M.holds(s, M.JUMPS) or M.holds(s, { ["goto"] = true }) end
 
+--- Returns the condition of the innermost `if` whose first branch has a statement, and of which
+--- fits(condition) is true; nil without one.
+---@param fits fun(condition: table): boolean?
+---@return table?
+function M.below(s, fits)
+  while s.parent do
+    local above = s.parent
+    local condition = above.kind == "if" and above.body == s and above.condition
+    if condition and fits(condition) then return condition end
+    s = above
+  end
+end
+
 --- Is a token in a part of the text, as a statement, a node or a scope is one?
 function M.spans(part, token) return part.first <= token and token <= part.last end
 
