@@ -434,9 +434,9 @@ end)
 tap.case("the compiler's limit is relative to the unmodified kernel's", function()
   local limit = require("gilua.farm.funnel").compile_limit
   tap.is(limit(20, nil), 20, "the most, while nobody knows that")
-  tap.is(limit(20, 0.01), 4, "4 s at least")
-  tap.is(limit(20, 0.41), 8, "in steps, since it stands in messages")
-  tap.is(limit(20, 0.81), 16, "of two")
+  tap.is(limit(20, 0.01), 8, "8 s at least")
+  tap.is(limit(20, 0.81), 16, "in steps, since it stands in messages")
+  tap.is(limit(40, 1.61), 32, "of two")
   tap.is(limit(20, 9), 20, "no more than the most")
   tap.is(limit(3, 0.01), 3, "which a script sets")
   local together = require("gilua.farm.funnel").batch_limit

@@ -333,6 +333,29 @@ function M.is_loaded(found)
     :format(found.loop.line)
 end
 
+--- Returns the access by which a contraction stores its sums, and does no more, where those of
+--- neighbouring columns are neighbouring elements; nil of any other.
+---@param found table of M.of
+---@return table?
+function M.row_store(found)
+  local s, fn = found.after[1], found.fn
+  local tree = #found.after == 1 and s.kind == "expression" and s.tree
+  if not tree or tree.kind ~= "assign" or tree.op ~= "=" or next(effects.of(fn, s).writes) then
+    return nil
+  end
+  local stores = lists.filter(effects.of(fn, s).accesses, function(access) return access.write end)
+  local access = stores[1]
+  if #stores > 1 or not access or access.atomic or access.node ~= tree.a
+    or not access.indices or #access.indices ~= 1 then
+    return nil
+  end
+  for name in pairs(effects.of(fn, access.node).reads) do
+    local on = name ~= found.across.name and found.known[name]
+    if on and on.across then return nil end
+  end
+  return affine.in_variable(fn.kernel, access.indices[1], found.across.name) == 1 and access or nil
+end
+
 --- Returns the contraction whose sum a nest of loops makes; nil and why it is none.
 ---@param loop table the outermost
 ---@return table? found

@@ -17,6 +17,10 @@ local M = {}
 --- Bytes of the types of elements and sums.
 M.BYTES = { float = 4, int = 4, unsigned = 4, ["unsigned int"] = 4, double = 8 }
 
+--- Their vectors of 16 bytes.
+M.VECTORS = { float = "float4", int = "int4", unsigned = "uint4", ["unsigned int"] = "uint4",
+  double = "double2" }
+
 --- Returns which of the two indices a tree depends on, { down, across }, by the names that were
 --- declared of them.
 function M.depends(found, tree)

@@ -31,10 +31,8 @@ local SCHEDULES = { "32x32x32_4x4_3", "32x64x32_4x4_2", "64x32x32_4x4_2", "64x64
   "128x128x16_8x8_2t" }
 
 local MOST_BYTES = 48 * 1024 -- of shared memory that a source may declare
+local RESIDENT = 512 -- threads with 128 registers that have all of a multiprocessor
 local PAD = 16 -- bytes by which rows along the long index are longer
-
-local VECTORS = { float = "float4", int = "int4", unsigned = "uint4", ["unsigned int"] = "uint4",
-  double = "double2" }
 
 --- Reads a schedule; nil of what is none.
 local function read_schedule(word)
@@ -62,7 +60,7 @@ local function layout_of(found, one, o)
   local rows, row = major, minor + (is_long and PAD // bytes or 0)
   if is_turned then rows, row = minor, major + PAD // bytes end
   return { major = major, minor = minor, is_long = is_long, is_turned = is_turned,
-    is_row = is_long and not is_turned, count = count, bytes = bytes, vector = VECTORS[one.type],
+    is_row = is_long and not is_turned, count = count, bytes = bytes, vector = operands.VECTORS[one.type],
     extents = ("[%d][%d][%d]"):format(o.stages, rows, row), one = one,
     total = o.stages * rows * row * bytes }
 end
@@ -101,11 +99,13 @@ local function read(args)
     .. "elements of a slab, outputs of a thread, stages"
 end
 
--- Tells the compiler how many threads a block has, and that two blocks of large sums fit.
+-- Tells the compiler how many threads a block has, and that of large sums a multiprocessor is to
+-- hold those of so many threads.
 local function bound_registers(fn, o, e)
   local words, first = fn.kernel.words, nil
+  local is_large = o.rows * o.columns >= 64 and o.threads <= RESIDENT // 2
   local bounds = ("__launch_bounds__(%d%s)"):format(o.threads,
-    o.rows * o.columns >= 64 and o.threads <= 256 and ", 2" or "")
+    is_large and (", %d"):format(RESIDENT // o.threads) or "")
   for i = fn.first, fn.open do
     if words[i] == "__launch_bounds__" then return e:replace(i, words.match[i + 1], bounds) end
     if words[i] == "__global__" then first = i end

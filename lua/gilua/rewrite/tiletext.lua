@@ -1,6 +1,8 @@
 --- tiletext: the source of a contraction as a two-level tile (gilua.rewrite.tile).
 
+local contraction = require "gilua.facts.contraction"
 local edit = require "gilua.rewrite.edit"
+local operands = require "gilua.facts.operands"
 
 local M = {}
 
@@ -61,6 +63,7 @@ local function side_of(found, o, which, names)
   local place = lanes_of(o)[which]
   local count = not layout.is_row and math.min(16 // layout.bytes, length) or 1
   while length % count ~= 0 do count = count // 2 end
+  side.count = count
   side.place = count > 1 and ("(%s) * %d"):format(place, count) or place
   local step = threads * count
   if length == count then
@@ -286,22 +289,68 @@ local function products(found, o, n)
   return put(lines, { "}" })
 end
 
--- What becomes of each sum.
-local function outputs(found, n)
+-- Which outputs of a tile there are.
+local function output_guards(found)
+  local guards = table.move(found.guards.across, 1, #found.guards.across,
+    #found.guards.down + 1, table.move(found.guards.down, 1, #found.guards.down, 1, {}))
+  return joined(table.move(found.rest, 1, #found.rest, #guards + 1, guards))
+end
+
+-- What becomes of each sum, element by element.
+local function single_outputs(found, n)
   local kernel = found.fn.kernel
   local lines = put({}, { "#pragma unroll", "for (int $u = 0; $u < $rows; $u++) {",
     "\1#pragma unroll", "\1for (int $v = 0; $v < $columns; $v++) {" }, n)
   for _, which in ipairs { "down", "across" } do
     put(lines, { "const $type $name = $first + $where;" }, n[which], 2)
   end
-  local guards = table.move(found.guards.across, 1, #found.guards.across,
-    #found.guards.down + 1, table.move(found.guards.down, 1, #found.guards.down, 1, {}))
-  table.move(found.rest, 1, #found.rest, #guards + 1, guards)
-  put(lines, { ("if (%s) {"):format(joined(guards)) }, nil, 2)
+  put(lines, { ("if (%s) {"):format(output_guards(found)) }, nil, 2)
   for _, s in ipairs(found.each) do put(lines, split(kernel, s), nil, 3) end
   put(lines, { "$sum_type $sum = $sums[$u][$v];" }, n, 3)
   for _, s in ipairs(found.after) do put(lines, split(kernel, s), nil, 3) end
   return put(lines, { "\1\1}", "\1}", "}" })
+end
+
+-- The same by 16 bytes, where these are there and aligned.
+local function wide_outputs(found, n, store)
+  local kernel, lines = found.fn.kernel, {}
+  local s, node = found.after[1], store.node
+  local values = { [node.first] = { ("%s[%s]"):format(n.out, n.part), node.last } }
+  local o = setmetatable({ guards = output_guards(found), element = kernel:plain(node),
+    vector = n.out_vector, count = n.across.count }, { __index = n })
+  local function column(at)
+    local side = setmetatable({ where = n.across.where:gsub("%f[%w_]" .. n.v .. "%f[^%w_]",
+      at) }, { __index = n.across })
+    return filled("const $type $name = $first + $where;", side)
+  end
+  local one = column(("(%s + %s)"):format(n.v, n.part))
+  put(lines, { "#pragma unroll", "for (int $u = 0; $u < $rows; $u++) {" }, o)
+  put(lines, { "const $type $name = $first + $where;" }, n.down, 1)
+  put(lines, { "\1#pragma unroll", "\1for (int $v = 0; $v < $columns; $v += $count) {",
+    "\1\1__align__(16) $out_type $out[$count];", "\1\1int $inside = 0;", "\1\1#pragma unroll",
+    "\1\1for (int $part = 0; $part < $count; $part++) {", "\1\1\1" .. one,
+    "\1\1\1if (!($guards)) continue;" }, o)
+  for _, each in ipairs(found.each) do put(lines, split(kernel, each), nil, 3) end
+  put(lines, { "$sum_type $sum = $sums[$u][$v + $part];" }, n, 3)
+  put(lines, split(kernel, s, values), nil, 3)
+  put(lines, { "\1\1\1$inside++;", "\1\1}" }, o)
+  put(lines, { "{", "\1" .. column(n.v),
+    "\1if ($inside == $count && (size_t)&$element % 16 == 0) {",
+    "\1\1*($vector *)&$element = *($vector *)$out;", "\1\1continue;", "\1}", "}",
+    "#pragma unroll", "for (int $part = 0; $part < $count; $part++) {", "\1" .. one,
+    "\1if ($guards) $element = $out[$part];", "}" }, o, 2)
+  return put(lines, { "\1}", "}" })
+end
+
+-- What becomes of the sums.
+local function outputs(found, n, names)
+  local store = n.across.count > 1 and contraction.row_store(found)
+  local type = store and found.fn:element_type(store)
+  if not store or operands.BYTES[type] ~= 16 // n.across.count then
+    return single_outputs(found, n)
+  end
+  n.out, n.out_type, n.out_vector = names(store.base .. "_row"), type, operands.VECTORS[type]
+  return wide_outputs(found, n, store)
 end
 
 -- The loop over slabs.
@@ -352,7 +401,7 @@ function M.of(found, o, names)
   else
     put(lines, slabs(found, o, n))
   end
-  put(lines, outputs(found, n))
+  put(lines, outputs(found, n, names))
   local indent = fn.kernel:indent(fn.body.body[1].first)
   return (table.concat(lines, "\n" .. indent):gsub("\1", edit.unit(fn)))
 end

@@ -8,10 +8,10 @@ local roofline = require "gilua.base.roofline"
 local M = {}
 
 --- Processor seconds that the virtual GPU may take for each: it is a courtesy, at the end of a run.
-M.MOST_S = 10
+M.MOST_S = 3
 
 --- Warp instructions of a reference that is a kernel: about as long.
-M.MOST_WORK = 1e9
+M.MOST_WORK = 3e8
 
 -- The case with a reference that runs on the virtual GPU, where it names a device for that.
 local function of_emu(case)
