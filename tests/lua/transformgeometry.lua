@@ -392,13 +392,31 @@ tap.case("rows that a block shares", function()
         for (int j = 0; j < 37 + k; j++) sum += a[row * 3 + k * 40 + j];
     for (int k = 0; k < 2; k++)
         for (int j = 5; j < 37; j++) most = fmax(most, a[row + k * 40 + j]);
+    for (int k = 1; k < 14; k += 3)
+        for (int j = k; j < 75; j += 2) sum += a[row + k * 40 + j];
     out[row] = sum * most;]], "double")
-  for _, args in ipairs { { "64" }, { "64", "inner" } } do
+  for _, args in ipairs { { "64" }, { "64", "nest" }, { "256", "nest" } } do
     right("loops within each other", "warp_row", nested, 3, args, blocks)
   end
-  right("of a warp", "warp_row", nested, 3, { "8", "inner" }, { type = "f64", limit = 1e-9 })
-  tap.has(select(2, rewritten.text("warp_row", ROWS, 3, { "64", "inner" })),
-    "no loop in a shared one", "none within")
+  tap.has(rewritten.text("warp_row", nested, 3, { "64", "nest" }), [[
+    for (int k = 1 + 3 * (lane / 32); k < 14; k += 6)
+        for (int j = k + 2 * (lane % 32); j < 75; j += 64) sum += a[row + k * 40 + j];
+]], "the loops' heads")
+  local function no_nest(what, source, lanes, why)
+    tap.has(select(2, rewritten.text("warp_row", source, 3, { lanes, "nest" })), why, what)
+  end
+  no_nest("lanes of one warp", nested, "32", "one warp")
+  no_nest("one loop", ROWS, "64", "is all of another's body")
+  no_nest("a sum for each round", rewritten.source [[
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= n) return;
+    float most = 0;
+    for (int k = 0; k < 3; k++) {
+        float sum = 0;
+        for (int j = 0; j < 37; j++) sum += a[row * 3 + k * 40 + j];
+        most = fmaxf(most, sum);
+    }
+    out[row] = most;]], "64", "is all of another's body")
   tap.has(select(2, rewritten.text("warp_row", rewritten.source [[
     int row = blockIdx.x * blockDim.x + threadIdx.x;
     float s = 0;

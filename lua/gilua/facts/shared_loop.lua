@@ -58,6 +58,7 @@ end
 ---@field reductions gilua.reduction[]
 ---@field running? gilua.running
 ---@field writes boolean memory
+---@field inner? gilua.row_loop of M.nested
 
 -- Can a loop's variable be past its bound by as many iterations as there are threads? One without a
 -- sign cannot be below zero.
@@ -126,18 +127,17 @@ function M.outermost(fn)
   return #list > 0 and list or nil
 end
 
---- Returns the innermost loops of a function that threads can share; nil where these are the
---- outermost.
+--- Returns the outermost loops of a function that threads can share; those that do nothing but go
+--- through a loop that can be shared, too, have it as `inner`. Nil where none has.
 ---@return gilua.row_loop[]?
-function M.innermost(fn)
-  local list, is_outer = {}, true
-  local function visit(s)
-    local row, n = s.loop and M.of(s.loop), #list
-    for _, child in ipairs(statement.children(s)) do visit(child) end
-    if row and #list == n then list[n + 1] = row elseif row then is_outer = false end
+function M.nested(fn)
+  local list, has_inner = M.outermost(fn), false
+  for _, row in ipairs(list or {}) do
+    local body = statement.listed(row.loop.body)
+    local inner = #body == 1 and body[1].loop and not row.running and M.of(body[1].loop)
+    if inner and not inner.running then row.inner, has_inner = inner, true end
   end
-  visit(fn.body)
-  return not is_outer and list or nil
+  return has_inner and list or nil
 end
 
 -- ---- what is outside of them --------------------------------------------------------------------

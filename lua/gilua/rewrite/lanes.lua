@@ -179,7 +179,7 @@ end
 local function own_place(loop, first, lane)
   local by = math.abs(loop.step)
   return ("%s %s %s"):format(first, loop.step < 0 and "-" or "+",
-    by == 1 and lane or ("%d * %s"):format(by, lane))
+    by == 1 and lane or ("%d * %s"):format(by, lane:find " " and "(" .. lane .. ")" or lane))
 end
 
 -- The step of a loop whose lanes do so many iterations at a time.
@@ -314,19 +314,19 @@ end
 --------------------------------------------------------------------------------------------------
 
 -- Makes the loop's head one of each lane's own iterations.
-local function share_head(row, names, lanes, e)
-  local loop = row.loop
+local function share_head(loop, lane, lanes, e)
   local start = loop.start
   if start.kind == "number" and start.text == "0" then
-    e:replace(start.first, start.last, (own_place(loop, "", names.lane):gsub("^ %+ ", "")))
+    e:replace(start.first, start.last, (own_place(loop, "", lane):gsub("^ %+ ", "")))
   else
     if not is_simple(start) then e:before(start.first, "(") end
-    e:after(start.last, own_place(loop, is_simple(start) and "" or ")", names.lane))
+    e:after(start.last, own_place(loop, is_simple(start) and "" or ")", lane))
   end
   e:replace(loop.statement.step.first, loop.statement.step.last, long_step(loop, lanes))
 end
 
---- Makes a loop one whose iterations the lanes share.
+--- Makes a loop one whose iterations the lanes share; where it has an inner one that is shared, too,
+--- the warps share it, and the lanes of each the inner.
 ---@param row gilua.row_loop
 ---@param names gilua.lane_names
 ---@param lanes integer
@@ -334,7 +334,9 @@ end
 ---@param e table gilua.edit
 function M.share(row, names, lanes, unit, e)
   if row.running then return share_running(row, names, lanes, unit, e) end
-  share_head(row, names, lanes, e)
+  if not row.inner then return share_head(row.loop, names.lane, lanes, e) end
+  share_head(row.loop, names.lane .. " / 32", lanes // 32, e)
+  share_head(row.inner.loop, names.lane .. " % 32", 32, e)
 end
 
 return M

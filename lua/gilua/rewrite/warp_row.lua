@@ -8,8 +8,8 @@
 --
 -- Lanes put sums together by shuffles. They read neighbouring elements at a time, and short rows
 -- fill the GPU; few and long rows are better a block's each. Of loops within each other they share
--- the outermost, or with `inner` the innermost. Where no loop can be shared, what loops have in
--- memory comes into variables first.
+-- the outermost. With `nest` the warps of a block share that, and the lanes of each the loop in it.
+-- Where no loop can be shared, what loops have in memory comes into variables first.
 
 local edit = require "gilua.rewrite.edit"
 local effects = require "gilua.facts.effects"
@@ -90,9 +90,14 @@ local function becomes(at, e)
 end
 
 local function rows_of(at)
-  local rows = (at[2] and shared_loop.innermost or shared_loop.outermost)(at.fn)
-  return rows, not rows and (at[2] and "no loop in a shared one could be shared in its place"
-    or "it has no loop that lanes could share") or nil
+  if not at[2] then
+    local rows = shared_loop.outermost(at.fn)
+    return rows, not rows and "it has no loop that lanes could share" or nil
+  elseif at[1] <= WARP then
+    return nil, "one warp shares one loop"
+  end
+  local rows = shared_loop.nested(at.fn)
+  return rows, not rows and "no loop that could be shared is all of another's body" or nil
 end
 
 -- Is a row that of lanes of a warp, or of a block, whose threads have no running sum together?
@@ -107,7 +112,7 @@ end
 return { name = "warp_row", where = "indices", launch = "grid.x*$1 block.x%$1",
   doc = "Lanes of a warp share the loop over a row.",
   args = { { "lanes", { 32, 16, 8, 4, 256, 128 }, more = { 2, 64, 512 }, default = 32 },
-    { "which", { false, "inner" } } },
+    { "which", { false, "nest" } } },
   instead = function(at) return is_all(at) and are_free(at) and registers.of(at.fn) or {} end,
   needs = {
     { "threads", is_all },
