@@ -325,8 +325,8 @@ local function share_head(loop, lane, lanes, e)
   e:replace(loop.statement.step.first, loop.statement.step.last, long_step(loop, lanes))
 end
 
---- Makes a loop one whose iterations the lanes share; where it has an inner one that is shared, too,
---- the warps share it, and the lanes of each the inner.
+--- Makes a loop one whose iterations the lanes share; where it has an inner one that is shared,
+--- too, the warps share it, and the lanes of each the inner.
 ---@param row gilua.row_loop
 ---@param names gilua.lane_names
 ---@param lanes integer

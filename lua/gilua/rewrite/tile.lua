@@ -60,8 +60,8 @@ local function layout_of(found, one, o)
   local rows, row = major, minor + (is_long and PAD // bytes or 0)
   if is_turned then rows, row = minor, major + PAD // bytes end
   return { major = major, minor = minor, is_long = is_long, is_turned = is_turned,
-    is_row = is_long and not is_turned, count = count, bytes = bytes, vector = operands.VECTORS[one.type],
-    extents = ("[%d][%d][%d]"):format(o.stages, rows, row), one = one,
+    is_row = is_long and not is_turned, count = count, bytes = bytes,
+    vector = operands.VECTORS[one.type], extents = ("[%d][%d][%d]"):format(o.stages, rows, row), one = one,
     total = o.stages * rows * row * bytes }
 end
 

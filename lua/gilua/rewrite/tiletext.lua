@@ -330,7 +330,7 @@ local function wide_outputs(found, n, store)
     "\1\1__align__(16) $out_type $out[$count];", "\1\1int $inside = 0;", "\1\1#pragma unroll",
     "\1\1for (int $part = 0; $part < $count; $part++) {", "\1\1\1" .. one,
     "\1\1\1if (!($guards)) continue;" }, o)
-  for _, each in ipairs(found.each) do put(lines, split(kernel, each), nil, 3) end
+  for _, own in ipairs(found.each) do put(lines, split(kernel, own), nil, 3) end
   put(lines, { "$sum_type $sum = $sums[$u][$v + $part];" }, n, 3)
   put(lines, split(kernel, s, values), nil, 3)
   put(lines, { "\1\1\1$inside++;", "\1\1}" }, o)
