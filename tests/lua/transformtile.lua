@@ -83,10 +83,24 @@ tap.case("what stands around", function()
         .. "  if (row >= most || !(col < n)) return;" },
     ["a condition of the block"] = { guard = "if (n == 12) return;\n"
       .. "  if (row >= n || col >= n) return;" },
+    ["columns of outputs"] = { after = "out[col * n + row] = sum;" },
+    ["outputs from the last on"] = { after = "out[row * n + n - 1 - col] = sum;" },
+    ["outputs that are nowhere aligned"] = { after = "out[row * n + col + 1] = sum;" },
+    ["outputs with gaps"] = { guard = "const int skip = col / 16;\n"
+      .. "  if (row >= n || col >= n) return;", after = "out[row * 64 + col + skip] = sum;" },
     ["a sum of its products"] = { after = "sum *= sum; atomicAdd(&out[row * n + col], sum);" },
   } do
     local line = o.guard and select(2, o.guard:gsub("\n", "")) + 7 or 7
     right(what, "tile", source(o), line, { SMALL }, SHAPE)
+  end
+end)
+
+tap.case("outputs by 16 bytes", function()
+  local function wide(o) return rewritten.text("tile", source(o), 7, { SMALL }) end
+  tap.has(wide {}, "*(float4 *)&out[row * n + col] = *(float4 *)out_row;", "neighbours")
+  for _, after in ipairs { "out[col * n + row] = sum;", "out[row * n + 2 * col] = sum;",
+    "out[row * n + col] += sum;", "out[row * n + col] = sum; out[0] = 0;" } do
+    tap.ok(not wide({ after = after }):find "out_row", after)
   end
 end)
 

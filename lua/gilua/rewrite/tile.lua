@@ -61,8 +61,8 @@ local function layout_of(found, one, o)
   if is_turned then rows, row = minor, major + PAD // bytes end
   return { major = major, minor = minor, is_long = is_long, is_turned = is_turned,
     is_row = is_long and not is_turned, count = count, bytes = bytes,
-    vector = operands.VECTORS[one.type], extents = ("[%d][%d][%d]"):format(o.stages, rows, row), one = one,
-    total = o.stages * rows * row * bytes }
+    vector = operands.VECTORS[one.type], one = one,
+    extents = ("[%d][%d][%d]"):format(o.stages, rows, row), total = o.stages * rows * row * bytes }
 end
 
 -- Is a schedule one that this contraction can have? It gets threads and layouts.
