@@ -253,14 +253,24 @@ end
 
 -- ---- the loop -----------------------------------------------------------------------------------
 
--- The bound of the one condition `row < bound` that an index's outputs fulfil; nil of others.
-local function ends_of(found, which)
+--- Returns the bounds of the conditions `row < bound` that an index's outputs fulfil; nil where
+--- they have others, or a bound depends on the output.
+---@param found table of M.of
+---@param which "down"|"across"
+---@return table[]? trees
+function M.ends(found, which)
   local list = {}
   for i, guard in ipairs(found.guards[which]) do
     list[i] = operands.bound(guard, found[which].name)
-    if not list[i] then return nil end
+    if not list[i] or next(operands.depends(found, list[i])) then return nil end
   end
-  return #list == 1 and list or nil
+  return list
+end
+
+-- The bound of the one such condition.
+local function ends_of(found, which)
+  local list = M.ends(found, which)
+  return list and #list == 1 and list or nil
 end
 
 -- A bound of the loop that goes with an output's index, as the side of a triangle: { which, add }

@@ -19,6 +19,7 @@ local M = {}
 
 local DIMENSIONS = { "x", "y", "z" }
 local MOST_TIMES = 16 -- an array is so many times a size
+local MOST_SHIFT = 16 -- of an argument that is so much less or more there
 local LEAST_LINKED = 16 -- smaller numbers are equal by chance
 local MOST_OF = { i8 = 127, u8 = 255, i16 = 32767, u16 = 65535 } -- that the type holds
 
@@ -179,8 +180,24 @@ local function product_text(list, n)
   end
 end
 
+-- The factor of a product that is so many times as large with a number v twice as large, where that
+-- is v less or more than something: its text and its value. Twice the number, less or more than
+-- something, is one, too; nil of others.
+local function shifted(name, v, ratio)
+  for times_v = 1, 2 do
+    local less = ratio ~= 1 and times_v * v * (2 - ratio) / (1 - ratio) or 0
+    local whole = math.tointeger(less + 0.5 - (less + 0.5) % 1)
+    if whole and math.abs(less - whole) < 1e-6 and whole ~= 0 and math.abs(whole) < v
+      and math.abs(whole) <= MOST_SHIFT then
+      return ("(%s %s %d)"):format(times(name, times_v), whole < 0 and "+" or "-",
+        math.abs(whole)), times_v * v - whole
+    end
+  end
+end
+
 -- n as a product of the arguments that the host computes the bytes of, where it is one: twice the
--- argument gives twice the bytes, four times for its square.
+-- argument gives twice the bytes, four times for its square. An argument may be less or more by
+-- something there, as the width of what a convolution leaves.
 local function followed_text(c, text, n)
   local product, names = 1, {}
   for i, p in ipairs(c.read.params) do
@@ -190,11 +207,13 @@ local function followed_text(c, text, n)
         local allocation = c.read.host:allocation(text)
         return allocation and allocation.bytes
       end, c.read.launch.args)
-      local power = ratio and math.tointeger(math.log(ratio, 2))
+      local power = ratio and ratio > 0 and math.tointeger(math.log(ratio, 2))
       local is_power = power and power >= 1
-      if ratio and not is_power and not tonumber(arg.value) then return nil end
-      for _ = 1, is_power and power or 0 do
-        product, names[#names + 1] = product * v, p.name
+      local factor, value
+      if ratio and not is_power then factor, value = shifted(p.name, v, ratio) end
+      if ratio and not is_power and not factor and not tonumber(arg.value) then return nil end
+      for _ = 1, is_power and power or factor and 1 or 0 do
+        product, names[#names + 1] = product * (value or v), factor or p.name
         if product > n then return nil end -- before it is more than 64 bits hold
       end
     end

@@ -177,8 +177,9 @@ local function words_of(found, layout, side, n, count)
   local o = setmetatable({ turns = layout.major * minor // n.threads, minor = minor, side =
     side.name, side_type = side.type, first = side.first, chunk = count, ahead = side.ahead,
     text = one.text, array = one.base, bytes = count * layout.bytes,
-    vector = layout.vector, guard = joined(found.guards[one.index], { ("%s < %s"):format(n.i,
-    n.stop), table.unpack(n.own[one.index]) }) }, { __index = n })
+    vector = layout.vector, guard = (n.is_whole and n.is_whole .. " || " or "")
+      .. joined(found.guards[one.index], { ("%s < %s"):format(n.i, n.stop),
+        table.unpack(n.own[one.index]) }) }, { __index = n })
   local row, column = "$part / $minor", count > 1 and "$part % $minor * $chunk" or "$part % $minor"
   o.row, o.column = filled(row, o), filled(column, o)
   o.of_side, o.of_i = o.row, o.column
@@ -208,7 +209,7 @@ end
 -- The loop that loads it into registers, to be stored as columns.
 local function fetches(o)
   return put(each(o), { "\1*($vector *)&$ahead[$step * $chunk] =",
-    "\1\1$guard ? *(const $vector *)&$text : $vector{};", "}" }, o)
+    "\1\1($guard) ? *(const $vector *)&$text : $vector{};", "}" }, o)
 end
 
 -- The loops for an operand: by 16 bytes where it is aligned, else by elements.
@@ -216,8 +217,8 @@ local function slab_lines(found, layout, side, n)
   local single = copies(words_of(found, layout, side, n, 1))
   if not layout.one.wide then return put({ "#pragma unroll" }, single) end
   local o = words_of(found, layout, side, n, layout.count)
-  local is_whole = n.whole and " && " .. filled(n.whole, { at = n.next }) or ""
-  local lines = put({}, { ("if ($is_wide%s) {"):format(is_whole), "\1#pragma unroll" }, o)
+  local is_uncut = n.whole and " && " .. filled(n.whole, { at = n.next }) or ""
+  local lines = put({}, { ("if ($is_wide%s) {"):format(is_uncut), "\1#pragma unroll" }, o)
   put(lines, (layout.is_turned and fetches or copies)(o), nil, 1)
   put(lines, { "} else {", "\1#pragma unroll 1" })
   put(lines, single, nil, 1)
@@ -367,7 +368,7 @@ local function slabs(found, o, n)
 end
 
 -- Under which condition all copies of 16 bytes are aligned, and end where elements do; nil: never.
-local function is_wide(o)
+local function wide_condition(o)
   local list, seen = {}, {}
   for _, which in ipairs { "down", "across" } do
     local layout = o[which .. "_layout"]
@@ -384,6 +385,50 @@ local function is_wide(o)
   return list[1] and table.concat(list, " && ")
 end
 
+-- Under which condition a block has all outputs of its tile, and its slabs all elements; nil where
+-- that is not known.
+local function whole_condition(found, n)
+  if n.whole then return nil end
+  local list = {}
+  for _, which in ipairs { "down", "across" } do
+    local ends = contraction.ends(found, which)
+    if not ends then return nil end
+    for _, bound in ipairs(ends) do
+      list[#list + 1] = filled(("$first + $block <= %s"):format(found.fn.kernel:operand(bound)),
+        n[which])
+    end
+  end
+  list[#list + 1] = ("%s %% %d == 0"):format(n.start == "0" and n.stop
+    or ("(%s - %s)"):format(n.stop, n.start), n.slab)
+  return table.concat(list, " && ")
+end
+
+-- The lines of the products: a lambda for each kind of block where there are several, else the loop.
+local function product_parts(found, o, n, names)
+  local wide, whole = wide_condition(o), whole_condition(found, n)
+  n.is_whole = whole and names "is_whole"
+  local loop = slabs(found, o, n)
+  if not wide and not whole then return loop end
+  local parameters, calls = {}, {}
+  parameters[1] = wide and "const bool " .. n.is_wide
+  parameters[#parameters + 1] = whole and "const bool " .. n.is_whole
+  if wide and whole then
+    calls = { { ("%s && %s"):format(wide, whole), "true, true" }, { wide, "true, false" },
+      { nil, "false, false" } }
+  else
+    calls = { { wide or whole, "true" }, { nil, "false" } }
+  end
+  local lines = put({}, { ("const auto $add = [&](%s) {"):format(table.concat(parameters, ", ")) },
+    n)
+  put(lines, loop, nil, 1)
+  put(lines, { "};" })
+  for i, call in ipairs(calls) do
+    local head = call[1] and ("if (%s) {"):format(call[1]) or "{"
+    put(lines, { i == 1 and head or "} else " .. head, ("\1$add(%s);"):format(call[2]) }, n)
+  end
+  return put(lines, { "}" })
+end
+
 --- Returns the text of a kernel's body that computes a contraction by a schedule.
 ---@param found table of gilua.facts.contraction
 ---@param o table a schedule with layouts
@@ -392,15 +437,7 @@ end
 function M.of(found, o, names)
   local fn, n = found.fn, names_of(found, o, names)
   local lines = declarations(found, o, n)
-  local condition = is_wide(o)
-  if condition then
-    put(lines, { "const auto $add = [&](const bool $is_wide) {" }, n)
-    put(lines, slabs(found, o, n), nil, 1)
-    put(lines, { "};", ("if (%s) {"):format(condition), "\1$add(true);", "} else {",
-      "\1$add(false);", "}" }, n)
-  else
-    put(lines, slabs(found, o, n))
-  end
+  put(lines, product_parts(found, o, n, names))
   put(lines, outputs(found, n, names))
   local indent = fn.kernel:indent(fn.body.body[1].first)
   return (table.concat(lines, "\n" .. indent):gsub("\1", edit.unit(fn)))
