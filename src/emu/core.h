@@ -279,6 +279,7 @@ struct Code {
     CostCarries carries;
     int n_blocks;
     int first_block; /* index of block 0 in Machine.cost.count */
+    struct NativeRun *native; /* exec/native.h: of each instruction; NULL: none */
     char *refused;   /* why it cannot run, in a sentence; NULL: it can */
 };
 
@@ -357,6 +358,7 @@ struct Emu {
     struct ViewKept *kept; /* view.h; NULL: nothing yet */
     struct Origins *origins; /* origins.c; NULL: nothing yet */
     int vectors; /* VECTORS_… */
+    bool native; /* launches run compiled code: exec/native.h */
     bool plain; /* tests: slow operations lane by lane, see rows.h */
     uint64_t batch; /* tests: warp instructions of a batch, see threads.c; 0: as it thinks best */
 };
@@ -389,6 +391,9 @@ struct EmuModule {
     int n_blocks;
     int n_fetches; /* texture instructions */
     int n_layouts, n_lines; /* of loads and stores */
+    uint8_t *native;        /* exec/native.h: machine code; NULL: none */
+    size_t native_bytes;
+    bool compiled; /* native_compile was called */
 };
 
 /* Why a path does not go on. */
@@ -572,7 +577,10 @@ typedef struct Banks {
 
 /* How words are loaded: one by one, from a few places, from neighbours 16 and 16, from a window. */
 enum { LAYOUT_LANES, LAYOUT_PLACES, LAYOUT_HALVES, LAYOUT_WINDOW };
-enum { LAYOUT_FEW = 4 };
+enum {
+    LAYOUT_FEW = 4,
+    LAYOUT_PAYS = 64 /* accesses that a layout must serve to be worth finding */
+};
 
 /* How the lanes of a load or store lay when it ran last: exec_layout.h. */
 typedef struct Layout {
@@ -661,9 +669,11 @@ struct Machine {
 /* Why a warp stops running; STOP_NOT: it goes on. */
 typedef enum Stop { STOP_NOT, STOP_DONE, STOP_WAIT, STOP_YIELD, STOP_FAULT } Stop;
 
-Stop exec_base(Machine *m, Warp *w);
-Stop exec_avx2(Machine *m, Warp *w); /* only where Emu.vectors says so, and the next */
-Stop exec_avx512(Machine *m, Warp *w);
+/* only: NULL, or the one instruction to run, which is no control flow. */
+Stop exec_base(Machine *m, Warp *w, const Ins *only);
+Stop exec_avx2(Machine *m, Warp *w, const Ins *only); /* where Emu.vectors says so, and the next */
+Stop exec_avx512(Machine *m, Warp *w, const Ins *only);
+bool exec_one_avx512(Machine *m, Warp *w, const Ins *in); /* false after a fault */
 
 /* fault.c. Records a fault, which ends the launch; always returns false. ALL_LANES: the warp. */
 bool fault_raise(Machine *m, Warp *w, const Ins *in, int lane, EmuStatus status, const char *fmt,

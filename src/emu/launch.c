@@ -2,6 +2,7 @@
 ** (turns.c). */
 #include "emu/core.h"
 #include "emu/exec/async.h"
+#include "emu/exec/native.h"
 #include "emu/exec/nested.h"
 #include "emu/exec/tex.h"
 #include "emu/check/undefined.h"
@@ -378,6 +379,7 @@ void launch_grid(Machine *m) {
         m->follows = m->shadow && m->launch->count_uninitialised && !m->launch->exact;
         note_textures(m->emu);
         cost_begin(m, resident, (uint64_t)g[0] * g[1] * g[2]);
+        if (native_runs(m)) native_compile(m->mod);
         if (m->launch->profile && m->depth == 0) profile_begin(m);
         turns_run(m);
         if (spills) cost_spill(m, resident);

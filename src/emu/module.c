@@ -1,5 +1,6 @@
 /* module.c - the virtual GPU itself, its textures, and loaded modules with their variables. */
 #include "emu/check/undefined.h"
+#include "emu/exec/native.h"
 #include "emu/view.h"
 #include "emu/exec/tex.h"
 
@@ -44,6 +45,8 @@ Emu *emu_new(const EmuModel *model) {
     Emu *e = gi_alloc(sizeof *e);
     e->model = *model;
     e->vectors = vectors_there();
+    const char *native = getenv("GILUA_NATIVE");
+    e->native = e->vectors == VECTORS_AVX512 && !(native && strcmp(native, "off") == 0);
     e->heap_limit = 8 << 20;
     e->window = gi_alloc(HOST_IDS * sizeof *e->window);
     return e;
@@ -279,6 +282,7 @@ void emu_unload(EmuModule *m) {
         alloc_end(m->emu, v->address);
         if (!v->is_borrowed) free(v->data);
     }
+    native_free(m);
     for (int i = 0; i < m->n_code; i++) code_free(&m->code[i]);
     free(m->code);
     free(m->vars);

@@ -14,6 +14,7 @@
 #include "emu/cost/lines.h"
 #include "emu/cost/waits.h"
 #include "emu/decode/ops.h"
+#include "emu/exec/native.h"
 #include "emu/check/undefined.h"
 #include "emu/exact/exact.h"
 #include "emu/profile.h"
@@ -189,10 +190,23 @@ static inline bool same_lanes(const void *a, const void *b) {
         full = w->active == w->live;   \
         if (w->spread != w->active)    \
             spread_active(w);          \
-        JUMP(w->pc);                   \
+        in = code + w->pc;             \
+        RUN_HERE;                      \
+    } while (0)
+/* Goes on at `in`, with compiled code where there is some and no lane is kept out. */
+#define RUN_HERE                                                       \
+    do {                                                               \
+        if (compiled && full && w->code->native) {                     \
+            const NativeRun *run = &w->code->native[in - code];        \
+            if (run->fn) {                                             \
+                if (!run->fn(m, w, file)) return STOP_FAULT;           \
+                in += run->n;                                          \
+            }                                                          \
+        }                                                              \
+        goto *go[in->op];                                              \
     } while (0)
 
-Stop EMU_VARIANT(Machine *m, Warp *w) {
+Stop EMU_VARIANT(Machine *m, Warp *w, const Ins *only) {
     static const void *const label[] = {
 #define OP(name) &&L_##name,
         EMU_OPS(OP)
@@ -203,13 +217,31 @@ Stop EMU_VARIANT(Machine *m, Warp *w) {
         EMU_OPS(OP)
 #undef OP
     };
+    static const void *const end[] = {
+#define OP(name) &&L_END,
+        EMU_OPS(OP)
+#undef OP
+    };
     const void *const *const go =
-        m->follows || m->launch->exact || m->profile ? follow : label;
+        only                                                  ? end
+        : m->follows || m->launch->exact || m->profile ? follow
+                                                              : label;
     const Ins *code, *in;
     uint8_t *file;
     bool full;
+    const bool compiled = native_runs(m);
 
+    if (only) {
+        code = w->code->ins;
+        file = w->file;
+        full = w->active == w->live;
+        in = only;
+        goto *label[in->op];
+    }
     RESUME;
+
+L_END:
+    return STOP_NOT;
 
 L_FOLLOW: { /* a profile, undefined values, or numbers over the reals, before each instruction */
     if (m->profile) profile_step(m, w, in);
@@ -238,11 +270,13 @@ L_BLOCK: {
         waits_enter(w, code_carry(w->code, block));
     }
     w->clock += block->latency;
-    NEXT;
+    in++;
+    RUN_HERE;
 }
 L_JOIN:
     if (w->s.path[w->n_path - 1].rpc == (int)(in - code)) STOP_OR(warp_next_path(m, w));
-    NEXT;
+    in++;
+    RUN_HERE;
 L_BRA:
     JUMP(in->d);
 L_BRA_IF: {

@@ -15,7 +15,7 @@
 #endif
 #else
 #include "emu/core.h"
-Stop exec_avx2(Machine *m, Warp *w) {
-    return exec_base(m, w);
+Stop exec_avx2(Machine *m, Warp *w, const Ins *only) {
+    return exec_base(m, w, only);
 }
 #endif

@@ -17,7 +17,11 @@
 #endif
 #else
 #include "emu/core.h"
-Stop exec_avx512(Machine *m, Warp *w) {
-    return exec_base(m, w);
+Stop exec_avx512(Machine *m, Warp *w, const Ins *only) {
+    return exec_base(m, w, only);
 }
 #endif
+
+bool exec_one_avx512(Machine *m, Warp *w, const Ins *in) {
+    return exec_avx512(m, w, in) == STOP_NOT;
+}

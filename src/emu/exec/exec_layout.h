@@ -13,7 +13,6 @@
 
 enum {
     LAYOUT_REACH = 1 << 30, /* bytes: lanes further apart have no layout */
-    LAYOUT_PAYS = 64,       /* accesses that a layout must serve to be worth finding */
     LAYOUT_WAITS = 8        /* at most 2 to that many accesses pass without a look */
 };
 

@@ -206,9 +206,9 @@ static void let_others(Machine *m, Warp *w) {
 
 static Stop exec_variant(Machine *m, Warp *w) {
     switch (m->emu->vectors) {
-    case VECTORS_AVX512: return exec_avx512(m, w);
-    case VECTORS_AVX2: return exec_avx2(m, w);
-    default: return exec_base(m, w);
+    case VECTORS_AVX512: return exec_avx512(m, w, NULL);
+    case VECTORS_AVX2: return exec_avx2(m, w, NULL);
+    default: return exec_base(m, w, NULL);
     }
 }
 
