@@ -673,7 +673,6 @@ typedef enum Stop { STOP_NOT, STOP_DONE, STOP_WAIT, STOP_YIELD, STOP_FAULT } Sto
 Stop exec_base(Machine *m, Warp *w, const Ins *only);
 Stop exec_avx2(Machine *m, Warp *w, const Ins *only); /* where Emu.vectors says so, and the next */
 Stop exec_avx512(Machine *m, Warp *w, const Ins *only);
-bool exec_one_avx512(Machine *m, Warp *w, const Ins *in); /* false after a fault */
 
 /* fault.c. Records a fault, which ends the launch; always returns false. ALL_LANES: the warp. */
 bool fault_raise(Machine *m, Warp *w, const Ins *in, int lane, EmuStatus status, const char *fmt,

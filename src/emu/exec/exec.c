@@ -324,14 +324,9 @@ L_LDST_ASK: { /* a load of what others may change */
     warp_saw(w, in, mem_what(w, f, where), (PtxSpace)f->space, first);
     NEXT;
 }
-L_LOAD_SHARED: {
-    const MemForm *f = &w->code->mem[in->imm];
-    const bool is_one = f->same_base ? w->one_base : layout_was_one(m, f);
-    const uint8_t *from = is_one ? uniform_shared(m, w, f) : NULL;
-    if (from) load_uniform(w, f, from);
-    else if (!load_shared(m, w, in, f)) return STOP_FAULT;
+L_LOAD_SHARED:
+    if (!load_shared(m, w, in, &w->code->mem[in->imm])) return STOP_FAULT;
     NEXT;
-}
 L_TEX:
     w->at = in;
     if (!texture(m, w, in, &w->code->tex[in->imm])) return STOP_FAULT;

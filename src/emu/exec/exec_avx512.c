@@ -12,6 +12,20 @@
 #define EMU_AVX512
 #define EMU_VARIANT exec_avx512
 #include "emu/exec/exec.c"
+
+/* What compiled code calls: exec/native.h. */
+bool native_memory(Machine *m, Warp *w, const Ins *in) {
+    return load_store(m, w, in, &w->code->mem[in->imm]);
+}
+bool native_shared(Machine *m, Warp *w, const Ins *in) {
+    return load_shared(m, w, in, &w->code->mem[in->imm]);
+}
+bool native_texture(Machine *m, Warp *w, const Ins *in) {
+    return texture(m, w, in, &w->code->tex[in->imm]);
+}
+bool native_other(Machine *m, Warp *w, const Ins *in) {
+    return exec_avx512(m, w, in) == STOP_NOT;
+}
 #if defined(__clang__)
 #pragma clang attribute pop
 #endif
@@ -21,7 +35,3 @@ Stop exec_avx512(Machine *m, Warp *w, const Ins *only) {
     return exec_base(m, w, only);
 }
 #endif
-
-bool exec_one_avx512(Machine *m, Warp *w, const Ins *in) {
-    return exec_avx512(m, w, in) == STOP_NOT;
-}

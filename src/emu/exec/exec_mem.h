@@ -405,11 +405,20 @@ static bool load_store(Machine *m, Warp *w, const Ins *in, const MemForm *f) {
 }
 #pragma GCC diagnostic pop
 
-/* A plain load of shared memory. */
-static bool load_shared(Machine *m, Warp *w, const Ins *in, const MemForm *f) {
+/* A plain load of shared memory whose lanes may have several addresses. */
+static bool load_shared_apart(Machine *m, Warp *w, const Ins *in, const MemForm *f) {
     if (f->layout && m->layouts && !m->shadow && layout_shared(m, w, f)) return true;
     const uint8_t *from = uniform_shared(m, w, f);
     if (from == NULL) return load_store(m, w, in, f);
+    load_uniform(w, f, from);
+    return true;
+}
+
+/* A plain load of shared memory. */
+static inline bool load_shared(Machine *m, Warp *w, const Ins *in, const MemForm *f) {
+    const bool is_one = f->same_base ? w->one_base : layout_was_one(m, f);
+    const uint8_t *from = is_one ? uniform_shared(m, w, f) : NULL;
+    if (from == NULL) return load_shared_apart(m, w, in, f);
     load_uniform(w, f, from);
     return true;
 }

@@ -1,6 +1,6 @@
 /* native.c - see native.h. One pass over a run: each instruction is written as soon as it is met.
 **
-** Registers: 28 of the processor's 32 hold rows, two each (four for lanes of 64 bits); the others
+** Registers: 26 of the processor's 32 hold rows, two each (four for lanes of 64 bits); the others
 ** are for what one instruction needs. A row that was written is stored when its registers are
 ** wanted for another row, before a call, and at the run's end. A row that is only read is taken
 ** from memory by the instruction that reads it.
@@ -20,7 +20,7 @@
 
 #if defined(__x86_64__)
 
-enum { HELD = 28, SCRATCH = HELD, MOST_ROWS = HELD / 2, LEAST_RUN = 3, MOST_COLD_JUMPS = 12 };
+enum { HELD = 26, SCRATCH = HELD, MOST_ROWS = HELD / 2, LEAST_RUN = 3, MOST_COLD_JUMPS = 12 };
 
 /* Constants at the beginning of the code. */
 enum { POOL_NAN = 0, POOL_BIG = 4, POOL_QUIET = 8, POOL_INDEFINITE = 16, POOL_ENDS = 64 };
@@ -30,6 +30,7 @@ typedef struct Held { /* a row in registers */
     uint8_t n;        /* registers */
     uint8_t reg[4];
     bool dirty;       /* not in memory yet */
+    bool is_local;    /* nobody reads it behind its stretch of code: X_FREE */
     uint32_t used;    /* the instruction that used it last */
 } Held;
 
@@ -50,6 +51,8 @@ typedef struct Writer {
     const Code *code;
     Rows rows;
     uint32_t now;
+    int ins, end; /* the running instruction, and the run's end */
+    bool frees;   /* a stretch of code ends with the run */
     Cold *cold;
     int n_cold, cap_cold;
     size_t *fault; /* jumps to the end after a fault */
@@ -147,8 +150,52 @@ static Rm home(uint32_t at, int part) {
     return rm_at(RBX, at + 64u * (unsigned)part);
 }
 
+/* What an instruction does with a row. */
+typedef enum Effect { LEAVES, READS, WRITES } Effect;
+
+static Effect use_by_memory(const MemForm *f, uint32_t at) {
+    Effect use = LEAVES;
+    if (f->base == at) return READS;
+    for (int k = 0; k < f->count; k++)
+        if (f->reg[k] == at && (f->is_store || !(f->unused >> k & 1)))
+            use = f->is_store ? READS : WRITES;
+    return use == WRITES && !f->is_free ? READS : use;
+}
+
+static Effect use_by_texture(const TexForm *f, uint32_t at) {
+    Effect use = f->handle == at ? READS : LEAVES;
+    for (int k = 0; k < 4; k++)
+        if (f->coord[k] == at || (f->reg[k] == at && !f->is_free)) use = READS;
+    for (int k = 0; k < 4 && use == LEAVES; k++)
+        if (f->reg[k] == at && !(f->unused >> k & 1)) use = WRITES;
+    return use;
+}
+
+/* Of an instruction that is not known well: it reads. */
+static Effect use_of(const Code *code, const Ins *in, uint32_t at) {
+    if (in->op == OP_TEX) return use_by_texture(&code->tex[in->imm], at);
+    if (in->op == OP_LDST || in->op == OP_LOAD_SHARED) return use_by_memory(&code->mem[in->imm], at);
+    if (in->op < OP_MOV32) return READS;
+    if (in->a == at || in->b == at || in->c == at) return READS;
+    if (in->d != at) return LEAVES;
+    return in->x & X_FREE && in->op != OP_UNPACK && in->op != OP_LOP3 && in->op != OP_SELP64
+               ? WRITES
+               : READS;
+}
+
+/* Does nobody read a row from the running instruction on? */
+static bool is_dead(const Writer *s, const Held *r) {
+    enum { FAR = 100 }; /* instructions that are looked at */
+    for (int i = s->ins; r->is_local && i < s->end; i++) {
+        const Effect use = i > s->ins + FAR ? READS : use_of(s->code, &s->code->ins[i], r->at);
+        if (use != LEAVES) return use == WRITES;
+    }
+    return r->is_local && s->frees;
+}
+
 static void row_store(Writer *s, Held *r) {
-    for (int p = 0; r->dirty && p < r->n; p++) put(s, STORE, r->reg[p], 0, home(r->at, p));
+    const bool is_dirty = r->dirty && !is_dead(s, r);
+    for (int p = 0; is_dirty && p < r->n; p++) put(s, STORE, r->reg[p], 0, home(r->at, p));
     r->dirty = false;
 }
 
@@ -225,11 +272,15 @@ static Operand held(Writer *s, uint32_t at, int n) {
 }
 
 /* A row to write, all of it. */
-static Operand target(Writer *s, uint32_t at, int n) {
+static Operand target_of(Writer *s, uint32_t at, int n, bool is_local) {
     Held *r = row_find(s, at, n);
     if (r == NULL) r = row_new(s, at, n);
     r->dirty = true;
+    r->is_local = is_local;
     return of_row(r);
+}
+static Operand target(Writer *s, uint32_t at, int n) {
+    return target_of(s, at, n, s->code->ins[s->ins].x & X_FREE);
 }
 
 /* The part of an operand in a register: its own, or `scratch`. */
@@ -694,6 +745,14 @@ static bool write_arithmetic(Writer *s, const Ins *in) {
 
 /* --- calls --- */
 
+static SlowFn called(const Code *code, const Ins *in) {
+    return in->op == OP_SLOW          ? code->slow[in->x]
+           : in->op == OP_LDST        ? native_memory
+           : in->op == OP_LOAD_SHARED ? native_shared
+           : in->op == OP_TEX         ? native_texture
+                                      : native_other;
+}
+
 /* The interpreter runs one instruction; all rows are in memory. */
 static void write_call(Writer *s, int ins) {
     const Ins *in = &s->code->ins[ins];
@@ -703,8 +762,7 @@ static void write_call(Writer *s, int ins) {
     asm_constant(b, RDX, (uint64_t)(uintptr_t)in);
     asm_general(b, true, 0x89, RDX, rm_at(R13, offsetof(Warp, at)));
     asm_byte(b, 0xc5), asm_byte(b, 0xf8), asm_byte(b, 0x77); /* vzeroupper */
-    if (in->op == OP_SLOW) asm_constant(b, RAX, (uint64_t)(uintptr_t)s->code->slow[in->x]);
-    else asm_constant(b, RAX, (uint64_t)(uintptr_t)exec_one_avx512);
+    asm_constant(b, RAX, (uint64_t)(uintptr_t)called(s->code, in));
     asm_byte(b, 0xff), asm_byte(b, 0xd0); /* call rax */
     asm_byte(b, 0x84), asm_byte(b, 0xc0); /* test al, al */
     const size_t jump = asm_jump_if(b, IF_ZERO);
@@ -794,6 +852,15 @@ static void write_bounds(Writer *s, Cold *c, const MemForm *f) {
     asm_general(b, true, 0x03, RAX, rm_at(R12, offsetof(Machine, shared)));
 }
 
+/* All lanes have the words at rax. */
+static void write_one_place(Writer *s, const MemForm *f, const Operand *d) {
+    for (int k = 0; k < f->count; k++) {
+        if (f->unused >> k & 1) continue;
+        put(s, CAST32, d[k].part[0].reg, 0, rm_at(RAX, 4u * (unsigned)k));
+        put(s, MOV, d[k].part[1].reg, 0, d[k].part[0]);
+    }
+}
+
 /* Counts the layout's bank conflicts. */
 static void write_banks(Writer *s) {
     gi_buf *b = &s->b;
@@ -812,6 +879,32 @@ static void write_banks(Writer *s) {
     asm_aim(b, none, b->len);
 }
 
+/* Where the load before it had the same base in all lanes: a uniform load without a look at the
+** lanes. Goes on behind it where that was not so; *done: to be aimed behind the load. */
+static void write_same_base(Writer *s, const MemForm *f, const Operand *d, size_t *done) {
+    gi_buf *b = &s->b;
+    size_t no[3];
+    asm_byte(b, 0x41), asm_byte(b, 0x80); /* cmp byte */
+    asm_rm(b, 7, rm_at(R13, offsetof(Warp, one_base)), 1);
+    asm_byte(b, 1);
+    no[0] = asm_jump_if(b, IF_NOT_ZERO);
+    asm_general(b, true, 0x8b, RAX, rm_at(R13, offsetof(Warp, base)));
+    asm_general(b, f->wide_base, 0x8d, RAX, rm_at(RAX, (size_t)f->offset));
+    asm_byte(b, 0xa8), asm_byte(b, f->bytes - 1u); /* test al, bytes - 1 */
+    no[1] = asm_jump_if(b, IF_NOT_ZERO);
+    asm_general(b, false, 0x8b, RDI, rm_at(R12, offsetof(Machine, shared_bytes)));
+    asm_general(b, true, 0x8d, RCX, rm_at(RAX, f->bytes));
+    asm_general(b, true, 0x3b, RCX, rm_reg(RDI));
+    no[2] = asm_jump_if(b, IF_ABOVE);
+    asm_general(b, true, 0x03, RAX, rm_at(R12, offsetof(Machine, shared)));
+    write_one_place(s, f, d);
+    asm_byte(b, 0x41), asm_byte(b, 0xc6); /* the layout is compared by nobody */
+    asm_rm(b, 0, rm_at(R14, f->layout * sizeof(Layout) + offsetof(Layout, known)), 1);
+    asm_byte(b, 0);
+    *done = asm_jump(b);
+    for (int i = 0; i < 3; i++) asm_aim(b, no[i], b->len);
+}
+
 /* Sets Warp.one_base. */
 static void write_one_base(Writer *s, bool is_one) {
     asm_byte(&s->b, 0x41), asm_byte(&s->b, 0xc6);
@@ -825,11 +918,7 @@ static void write_words(Writer *s, Cold *c, const MemForm *f, const Operand *d) 
     size_t done[2];
     compare_memory(s, LAYOUT(pattern), 1, 0); /* LANES_UNIFORM */
     const size_t several = asm_jump_if(b, IF_NOT_ZERO);
-    for (int k = 0; k < f->count; k++) {
-        if (f->unused >> k & 1) continue;
-        put(s, CAST32, d[k].part[0].reg, 0, rm_at(RAX, 4u * (unsigned)k));
-        put(s, MOV, d[k].part[1].reg, 0, d[k].part[0]);
-    }
+    write_one_place(s, f, d);
     write_one_base(s, true);
     done[0] = asm_jump(b);
     asm_aim(b, several, b->len);
@@ -885,6 +974,8 @@ static void write_load(Writer *s, int ins, const MemForm *f) {
         d[k] = of_row(r ? r : row_new(s, f->reg[k], 2));
     }
     c->rows = s->rows;
+    size_t done = 0;
+    if (f->same_base) write_same_base(s, f, d, &done);
     write_look(s, c, f);
     write_bounds(s, c, f);
     write_words(s, c, f, d);
@@ -893,8 +984,9 @@ static void write_load(Writer *s, int ins, const MemForm *f) {
     asm_byte(&s->b, 1);
     asm_general(&s->b, true, 0x89, RSI, rm_at(R13, offsetof(Warp, base)));
     write_banks(s);
+    if (done) asm_aim(&s->b, done, s->b.len);
     for (int k = 0; k < f->count; k++)
-        if (!(f->unused >> k & 1)) target(s, f->reg[k], 2);
+        if (!(f->unused >> k & 1)) target_of(s, f->reg[k], 2, f->is_free);
     c->back = s->b.len;
 }
 
@@ -902,6 +994,7 @@ static void write_cold(Writer *s, const Cold *c) {
     const Rows rows = s->rows;
     for (int i = 0; i < c->n; i++) asm_aim(&s->b, c->jump[i], s->b.len);
     s->rows = c->rows;
+    s->ins = c->ins;
     rows_store(s);
     write_call(s, c->ins);
     for (int i = 0; i < s->rows.n; i++) {
@@ -919,6 +1012,19 @@ static bool is_control(const Ins *in) {
     return in->op <= OP_ASK;
 }
 
+/* Does a stretch of code end there, in which locals live (registers.c)? A branch within a block is
+** that of a guarded instruction. */
+static bool ends_stretch(const Ins *in) {
+    switch (in->op) {
+    case OP_BRA:
+    case OP_BRA_IF:
+    case OP_SWITCH: return in[1].op == OP_BLOCK;
+    case OP_JOIN:
+    case OP_ASK: return false;
+    default: return true;
+    }
+}
+
 typedef struct Mix { /* of a run: instructions that are written, and that are called */
     int written, called;
 } Mix;
@@ -927,6 +1033,7 @@ static void write_one(Writer *s, int ins, Mix *mix) {
     const Ins *in = &s->code->ins[ins];
     const MemForm *f = in->op == OP_LDST || in->op == OP_LOAD_SHARED ? &s->code->mem[in->imm] : NULL;
     s->now++;
+    s->ins = ins;
     if (f && is_load_in_line(in, f)) {
         write_load(s, ins, f);
         mix->written++;
@@ -972,12 +1079,15 @@ static size_t write_run(Writer *s, int from, int *n) {
     s->rows.n = s->n_cold = s->n_fault = 0;
     s->rows.free = (1u << HELD) - 1;
     write_begin(&s->b);
-    for (; ins < code->n_ins && !is_control(&code->ins[ins]); ins++) write_one(s, ins, &mix);
+    for (s->end = from; s->end < code->n_ins && !is_control(&code->ins[s->end]);) s->end++;
+    s->frees = ends_stretch(&code->ins[s->end]);
+    for (; ins < s->end; ins++) write_one(s, ins, &mix);
     *n = ins - from;
     if (!pays(mix)) {
         s->b.len = begin;
         return 0;
     }
+    s->ins = s->end;
     rows_store(s);
     write_end(&s->b, true);
     for (int i = 0; i < s->n_cold; i++) write_cold(s, &s->cold[i]);

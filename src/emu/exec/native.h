@@ -28,6 +28,13 @@ typedef struct NativeRun {
 void native_compile(EmuModule *mod);
 void native_free(EmuModule *mod);
 
+/* Run one instruction: a load or store, a plain load of shared memory, a fetch, any other that is no
+** control flow. False after a fault. In exec_avx512.c. */
+bool native_memory(Machine *m, Warp *w, const Ins *in);
+bool native_shared(Machine *m, Warp *w, const Ins *in);
+bool native_texture(Machine *m, Warp *w, const Ins *in);
+bool native_other(Machine *m, Warp *w, const Ins *in);
+
 /* Does a launch run compiled code? */
 static inline bool native_runs(const Machine *m) {
     return m->emu->native && m->emu->vectors == VECTORS_AVX512 && m->layouts && !m->shadow &&
