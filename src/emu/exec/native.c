@@ -14,6 +14,8 @@
 #include "emu/decode/bounds.h"
 #include "emu/decode/ops.h"
 #include "emu/exec/evex.h"
+#include "emu/exec/num.h"
+#include "emu/exec/rows.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -23,7 +25,8 @@
 enum { HELD = 26, SCRATCH = HELD, MOST_ROWS = HELD / 2, LEAST_RUN = 3, MOST_COLD_JUMPS = 12 };
 
 /* Constants at the beginning of the code. */
-enum { POOL_NAN = 0, POOL_BIG = 4, POOL_QUIET = 8, POOL_INDEFINITE = 16, POOL_ENDS = 64 };
+enum { POOL_NAN = 0, POOL_BIG = 4, POOL_QUIET = 8, POOL_INDEFINITE = 16, POOL_ONE = 24, POOL_BYTE = 28,
+       POOL_ENDS = 64 };
 
 typedef struct Held { /* a row in registers */
     uint32_t at;      /* in the register file */
@@ -731,6 +734,8 @@ static bool write_other(Writer *s, const Ins *in) {
     }
 }
 
+static bool write_slow(Writer *s, const Ins *in);
+
 static bool write_arithmetic(Writer *s, const Ins *in) {
     const Form *f = &forms[in->op];
     switch (f->kind) {
@@ -739,8 +744,102 @@ static bool write_arithmetic(Writer *s, const Ins *in) {
     case ONE_IMM: write_plain(s, in, f); return true;
     case FUSED: write_fused(s, in, f); return true;
     case TESTS: write_test(s, in, f); return true;
-    default: return write_other(s, in);
+    default: return in->op == OP_SLOW ? write_slow(s, in) : write_other(s, in);
     }
+}
+
+/* --- slow operations that rows.c does in vectors --- */
+
+static bool is_row(const Code *code, const Ins *in, EmuRow row) {
+    return in->op == OP_SLOW && code->slow[in->x] == rows_avx512[row];
+}
+
+/* to += a * b, rounded as `how` says (1 down, 2 up, 3 towards 0). */
+static void put_rounded(Writer *s, int to, int a, int b, int how) {
+    const Vector v = {.broadcasts = true, .length = (uint8_t)how, .imm = -1};
+    asm_evex(&s->b, FMA_PS, to, a, rm_reg(b), v);
+}
+
+static void write_side(Writer *s, const Ins *in) {
+    const int how = in->imm == NUM_RM ? 1 : in->imm == NUM_RP ? 2 : 3;
+    const Operand a = held(s, in->a, 2), b = held(s, in->b, 2), c = source(s, in->c, 2);
+    const Operand d = held(s, in->d, 2);
+    target(s, in->d, 2);
+    for (int p = 0; p < 2; p++) {
+        put(s, MOV, SCRATCH, 0, c.part[p]);
+        put_rounded(s, SCRATCH, a.part[p].reg, b.part[p].reg, how);
+        canonical(s, SCRATCH);
+        keep_others(s, &d, p, SCRATCH, false);
+    }
+}
+
+/* The low or high halves of 16 words, as floats. */
+static void put_floats(Writer *s, int to, Rm from, bool high) {
+    if (high) put_imm(s, SHIFT_D, 2, to, from, 16);
+    else put(s, MOV, to, 0, from);
+    put(s, EVEX(PF3, M0F38, 0, 0x33), to, 0, rm_reg(to)); /* vpmovdw */
+    put(s, EVEX(P66, M0F38, 0, 0x13), to, 0, rm_reg(to)); /* vcvtph2ps */
+}
+
+/* f16_fma_sixteen of rows_num.h: rounded to odd, then to a half. In SCRATCH. */
+static void put_half_fma(Writer *s, Rm a, Rm b, Rm c, bool high) {
+    const int x = SCRATCH + 1, y = SCRATCH + 2, down = SCRATCH + 3, up = SCRATCH;
+    Vector test = {.broadcasts = true, .length = BITS512, .imm = -1};
+    put_floats(s, x, a, high);
+    put_floats(s, y, b, high);
+    put_floats(s, down, c, high);
+    put(s, MOV, up, 0, rm_reg(down));
+    put_rounded(s, down, x, y, 1);
+    put_rounded(s, up, x, y, 2);
+    asm_evex(&s->b, EVEX(P66, M0F38, 0, 0x27), 1, down, rm_at(RIP, POOL_ONE), test); /* vptestmd */
+    put_masked(s, MOV, up, 0, rm_reg(down), 1);
+    canonical(s, up);
+    put_imm(s, EVEX(P66, M0F3A, 0, 0x1d), up, 0, rm_reg(up), 0); /* vcvtps2ph */
+    put(s, EVEX(P66, M0F38, 0, 0x33), up, 0, rm_reg(up));        /* vpmovzxwd */
+}
+
+static void write_half_fma(Writer *s, const Ins *in) {
+    const Operand a = source(s, in->a, 2), b = source(s, in->b, 2), c = source(s, in->c, 2);
+    const Operand d = held(s, in->d, 2);
+    target(s, in->d, 2);
+    for (int p = 0; p < 2; p++) {
+        put_half_fma(s, a.part[p], b.part[p], c.part[p], false);
+        if (in->imm & HALF_TWO) {
+            put(s, MOV, SCRATCH + 4, 0, rm_reg(SCRATCH));
+            put_half_fma(s, a.part[p], b.part[p], c.part[p], true);
+            put_imm(s, SHIFT_D, 6, SCRATCH, rm_reg(SCRATCH), 16);
+            put(s, OR_D, SCRATCH, SCRATCH, rm_reg(SCRATCH + 4));
+        }
+        keep_others(s, &d, p, SCRATCH, false);
+    }
+}
+
+/* A field of a: field_u32 of rows_int.h. Only the low 8 bits of both numbers count; shifts beyond
+** the word give 0. */
+static void write_field(Writer *s, const Ins *in) {
+    const Operand a = held(s, in->a, 2), b = source(s, in->b, 2), c = source(s, in->c, 2);
+    const Operand d = held(s, in->d, 2);
+    const int bytes = SCRATCH + 1, n = SCRATCH + 2;
+    target(s, in->d, 2);
+    constant32(s, bytes, POOL_BYTE, 0);
+    for (int p = 0; p < 2; p++) {
+        put(s, AND_D, n, bytes, b.part[p]);
+        put(s, EVEX(P66, M0F38, 0, 0x45), SCRATCH, a.part[p].reg, rm_reg(n)); /* vpsrlvd */
+        put(s, AND_D, n, bytes, c.part[p]);
+        put_imm(s, LOGIC, SCRATCH + 3, SCRATCH + 3, rm_reg(SCRATCH + 3), 0xff);
+        put(s, EVEX(P66, M0F38, 0, 0x47), n, SCRATCH + 3, rm_reg(n)); /* vpsllvd */
+        put(s, EVEX(P66, M0F, 0, 0xdf), SCRATCH, n, rm_reg(SCRATCH)); /* vpandnd */
+        keep_others(s, &d, p, SCRATCH, false);
+    }
+}
+
+static bool write_slow(Writer *s, const Ins *in) {
+    const uint64_t other = HALF_SAT | HALF_RELU | HALF_FTZ;
+    if (is_row(s->code, in, ROW_FMA_SIDE)) return write_side(s, in), true;
+    if (is_row(s->code, in, ROW_BFE_U32)) return write_field(s, in), true;
+    if (is_row(s->code, in, ROW_FMA_H) && (in->imm & other) == 0)
+        return write_half_fma(s, in), true;
+    return false;
 }
 
 /* --- calls --- */
@@ -1117,11 +1216,13 @@ static uint8_t *executable(const gi_buf *b) {
 }
 
 static void write_pool(gi_buf *b) {
-    const uint32_t nan = 0x7fffffff, big = 0x4f000000;
+    const uint32_t nan = 0x7fffffff, big = 0x4f000000, one = 1, byte = 255;
     const uint64_t quiet = 0x0008000000000000u, indefinite = 0xfff8000000000000u;
     uint8_t pool[POOL_ENDS] = {0};
     memcpy(pool + POOL_NAN, &nan, sizeof nan);
     memcpy(pool + POOL_BIG, &big, sizeof big);
+    memcpy(pool + POOL_ONE, &one, sizeof one);
+    memcpy(pool + POOL_BYTE, &byte, sizeof byte);
     memcpy(pool + POOL_QUIET, &quiet, sizeof quiet);
     memcpy(pool + POOL_INDEFINITE, &indefinite, sizeof indefinite);
     gi_buf_add(b, (const char *)pool, sizeof pool);
