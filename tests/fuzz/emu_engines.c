@@ -2,7 +2,8 @@
 ** PTX gives the same bytes, faults and ticks on each.
 **
 ** What may differ, and nothing else:
-**   vectors, lane by lane, threads   nothing
+**   vectors, lane by lane, threads,  nothing
+**   compiled
 **   checked                          warnings of reads of what nobody wrote, and their count; of
 **                                    races, and faults for them. Once a launch has such a fault, no
 **                                    more is compared: it may have ended there. Undefined values
@@ -10,7 +11,7 @@
 **                                    reported with the last writer of what it looks at.
 **   printed and read again           the numbers of lines, by which faults are counted: what has
 **                                    any is not compared
-** Which two engines are held against the first one, the text's hash says. */
+** Compiled code is held against the first one, and two more engines, which the text's hash says. */
 #include "world.h"
 
 #include <malloc.h>
@@ -157,6 +158,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     uint64_t hash = gi_hash(text, size, 0);
     other_garbage(0);
     world_try(text, size, &world_ways[0], &base);
+    hold(text, size, &world_ways[WORLD_COMPILED], &base);
     for (int k = 0; k < 2; k++, hash >>= 8) {
         int which = 1 + (int)(hash % WORLD_WAYS);
         other_garbage(which);

@@ -7,7 +7,7 @@ static const Way *way_of(uint32_t n) {
 #ifdef __SANITIZE_THREAD__
     return &world_ways[n & 1 << 18 ? 4 : 7];
 #else
-    return &world_ways[n >> 18 & (WORLD_WAYS - 1)];
+    return &world_ways[(n >> 18) % WORLD_WAYS];
 #endif
 }
 

@@ -26,7 +26,7 @@ enum { WORLD_LARGE_BUDGET = 1 << 17 };
 typedef struct Way {
     const char *name;
     int vectors;
-    bool is_plain, is_checked;
+    bool is_plain, is_checked, is_compiled;
     int threads;
     uint64_t batch, budget; /* budget 0: WORLD_BUDGET */
 } Way;
@@ -36,13 +36,14 @@ static const Way world_ways[] = {
     {.name = "AVX2", .vectors = VECTORS_AVX2},
     {.name = "AVX-512", .vectors = VECTORS_AVX512},
     {.name = "lane by lane", .is_plain = true},
-    {.name = "threads", .vectors = VECTORS_AVX512, .threads = 3, .batch = 1,
+    {.name = "threads", .vectors = VECTORS_AVX512, .is_compiled = true, .threads = 3, .batch = 1,
      .budget = WORLD_LARGE_BUDGET},
     {.name = "checked", .vectors = VECTORS_AVX512, .is_checked = true},
     {.name = "checked base", .is_checked = true},
-    {.name = "threads of base", .threads = 2, .batch = 300, .budget = WORLD_LARGE_BUDGET}};
+    {.name = "threads of base", .threads = 2, .batch = 300, .budget = WORLD_LARGE_BUDGET},
+    {.name = "compiled", .vectors = VECTORS_AVX512, .is_compiled = true}};
 
-enum { WORLD_WAYS = sizeof world_ways / sizeof *world_ways };
+enum { WORLD_WAYS = sizeof world_ways / sizeof *world_ways, WORLD_COMPILED = WORLD_WAYS - 1 };
 
 typedef struct Seen { /* all that the launches of one text leave behind */
     gi_err err;       /* why it was not loaded */
@@ -115,6 +116,7 @@ static World world_new(const Way *way) {
     if (model.name[0] == '\0') model = emu_model_round();
     World w = {.emu = emu_new(&model)};
     w.emu->vectors = way->vectors < w.emu->vectors ? way->vectors : w.emu->vectors;
+    w.emu->native = way->is_compiled;
     w.emu->plain = way->is_plain;
     w.emu->batch = way->batch;
     emu_memory_limit(w.emu, 16 << 20);

@@ -25,8 +25,15 @@
 enum { HELD = 26, SCRATCH = HELD, MOST_ROWS = HELD / 2, LEAST_RUN = 3, MOST_COLD_JUMPS = 12 };
 
 /* Constants at the beginning of the code. */
-enum { POOL_NAN = 0, POOL_BIG = 4, POOL_QUIET = 8, POOL_INDEFINITE = 16, POOL_ONE = 24, POOL_BYTE = 28,
-       POOL_ENDS = 64 };
+enum {
+    POOL_NAN = 0,
+    POOL_BIG = 4,
+    POOL_QUIET = 8,
+    POOL_INDEFINITE = 16,
+    POOL_ONE = 24,
+    POOL_BYTE = 28,
+    POOL_ENDS = 64
+};
 
 typedef struct Held { /* a row in registers */
     uint32_t at;      /* in the register file */
@@ -174,10 +181,14 @@ static Effect use_by_texture(const TexForm *f, uint32_t at) {
     return use;
 }
 
+static bool is_memory(const Ins *in) {
+    return in->op == OP_LDST || in->op == OP_LOAD_SHARED;
+}
+
 /* Of an instruction that is not known well: it reads. */
 static Effect use_of(const Code *code, const Ins *in, uint32_t at) {
     if (in->op == OP_TEX) return use_by_texture(&code->tex[in->imm], at);
-    if (in->op == OP_LDST || in->op == OP_LOAD_SHARED) return use_by_memory(&code->mem[in->imm], at);
+    if (is_memory(in)) return use_by_memory(&code->mem[in->imm], at);
     if (in->op < OP_MOV32) return READS;
     if (in->a == at || in->b == at || in->c == at) return READS;
     if (in->d != at) return LEAVES;
@@ -317,8 +328,7 @@ static void canonical(Writer *s, int reg) {
     constant32(s, reg, POOL_NAN, 1);
 }
 
-/* pass_nan of exec_num.h: a result in `reg`, of operands in the order in which theirs counts. Mostly
-** there is none. */
+/* pass_nan of exec_num.h: a result in `reg`, of operands in the order in which theirs counts. */
 static void passed_nan(Writer *s, int reg, Rm first, Rm second, Rm third) {
     const int from = SCRATCH + 1, test = SCRATCH + 2, nan = SCRATCH + 3;
     const Rm in_order[] = {second, first};
@@ -570,7 +580,7 @@ static void write_packed(Writer *s, const Ins *in) {
     }
 }
 
-/* Of each lane of 64 bits its low half, after `op` (0: as it is), in SCRATCH: part p of the words. */
+/* Of each lane of 64 bits its low half, or by `op` (not 0) a word, in SCRATCH: part p of them. */
 static void narrowed(Writer *s, const Operand *a, int p, uint32_t op, bool shifts) {
     for (int k = 0; k < 2; k++) {
         const int to = SCRATCH + k;
@@ -1052,7 +1062,7 @@ static void write_words(Writer *s, Cold *c, const MemForm *f, const Operand *d) 
 }
 
 static bool is_load_in_line(const Ins *in, const MemForm *f) {
-    return (in->op == OP_LDST || in->op == OP_LOAD_SHARED) && f->bound == BOUND_SHARED &&
+    return is_memory(in) && f->bound == BOUND_SHARED &&
            !f->is_store && f->layout && f->size == 4 && f->bits[0] == 32 && f->count <= 4 &&
            f->offset >= 0 && f->offset < INT32_MAX;
 }
@@ -1111,16 +1121,16 @@ static bool is_control(const Ins *in) {
     return in->op <= OP_ASK;
 }
 
-/* Does a stretch of code end there, in which locals live (registers.c)? A branch within a block is
-** that of a guarded instruction. */
+/* Does a stretch of code end there, in which locals live (registers.c), and reads no row itself? A
+** branch within a block is that of a guarded instruction. */
 static bool ends_stretch(const Ins *in) {
     switch (in->op) {
     case OP_BRA:
-    case OP_BRA_IF:
-    case OP_SWITCH: return in[1].op == OP_BLOCK;
-    case OP_JOIN:
-    case OP_ASK: return false;
-    default: return true;
+    case OP_BRA_IF: return in[1].op == OP_BLOCK;
+    case OP_BLOCK:
+    case OP_RET:
+    case OP_EXIT: return true;
+    default: return false;
     }
 }
 
@@ -1130,7 +1140,7 @@ typedef struct Mix { /* of a run: instructions that are written, and that are ca
 
 static void write_one(Writer *s, int ins, Mix *mix) {
     const Ins *in = &s->code->ins[ins];
-    const MemForm *f = in->op == OP_LDST || in->op == OP_LOAD_SHARED ? &s->code->mem[in->imm] : NULL;
+    const MemForm *f = is_memory(in) ? &s->code->mem[in->imm] : NULL;
     s->now++;
     s->ins = ins;
     if (f && is_load_in_line(in, f)) {

@@ -28,7 +28,7 @@ typedef struct NativeRun {
 void native_compile(EmuModule *mod);
 void native_free(EmuModule *mod);
 
-/* Run one instruction: a load or store, a plain load of shared memory, a fetch, any other that is no
+/* Run one instruction: a load or store, a plain load of shared memory, a fetch, any other but
 ** control flow. False after a fault. In exec_avx512.c. */
 bool native_memory(Machine *m, Warp *w, const Ins *in);
 bool native_shared(Machine *m, Warp *w, const Ins *in);
