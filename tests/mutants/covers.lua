@@ -28,6 +28,8 @@ return {
   { file = "lua/gilua/facts/accumulators.lua", tests = TRANSFORM },
   { file = "lua/gilua/facts/added.lua", tests = TRANSFORM },
   { file = "lua/gilua/facts/all_come.lua", tests = "tests/lua/transformstage.lua" },
+  { file = "lua/gilua/facts/depends.lua", tests = "tests/lua/facts_depends.lua" },
+  { file = "lua/gilua/facts/wider.lua", tests = "tests/lua/facts_wider.lua" },
   { file = "lua/gilua/facts/asked.lua", tests = "tests/lua/facts_asked.lua" },
   { file = "lua/gilua/facts/contraction.lua",
     tests = "tests/lua/facts_contraction.lua tests/lua/transformtile.lua" },

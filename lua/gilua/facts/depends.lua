@@ -12,6 +12,7 @@ local carried = require "gilua.facts.carried"
 local effects = require "gilua.facts.effects"
 local expression = require "gilua.source.expression"
 local lists = require "gilua.base.lists"
+local memory_of = require "gilua.facts.memory_of"
 local statement = require "gilua.source.statement"
 
 local M = {}
@@ -30,7 +31,8 @@ local function changed(node)
   end
 end
 
--- All places that give a variable a value: by name, { token, value }.
+-- All places that give a variable a value: by name, { token, value }. A reference or a pointer
+-- gives one to what it leads to, too; where that is unknown, to each array of the function.
 local function definitions(fn)
   local list = {}
   local function add(name, token, value)
@@ -38,12 +40,20 @@ local function definitions(fn)
     list[name] = list[name] or {}
     table.insert(list[name], { token = token, value = value })
   end
+  local arrays = {}
   for _, s in ipairs(fn.statements) do
-    for _, d in ipairs(s.declared or {}) do add(d.name, d.token, d.init) end
+    for _, d in ipairs(s.declared or {}) do
+      add(d.name, d.token, d.init)
+      if #d.extents > 0 then arrays[#arrays + 1] = d.name end
+    end
   end
   statement.nodes(fn.statements, function(node)
     local name, value = changed(node)
     add(name, node.first, value)
+    local root = name and memory_of.of(fn, name, node.first)
+    for _, other in ipairs(name and (root and { root } or arrays) or {}) do
+      if other ~= name then add(other, node.first, value) end
+    end
   end)
   return list
 end

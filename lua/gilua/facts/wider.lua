@@ -9,9 +9,13 @@ local affine = require "gilua.source.affine"
 local carried = require "gilua.facts.carried"
 local depends = require "gilua.facts.depends"
 local effects = require "gilua.facts.effects"
+local expression = require "gilua.source.expression"
+local halved = require "gilua.facts.halved"
 local lists = require "gilua.base.lists"
+local memory_of = require "gilua.facts.memory_of"
 local nothing = require "gilua.facts.nothing"
 local pattern = require "gilua.source.pattern"
+local settings = require "gilua.base.settings"
 local statement = require "gilua.source.statement"
 local threads = require "gilua.facts.threads"
 local width = require "gilua.facts.width"
@@ -133,14 +137,29 @@ local function loops_from_thread(fn)
   return list
 end
 
+-- The array of a block's or a thread's own memory in which a node's element lies, by any of its
+-- names; nil of other memory.
+local function own_array(fn, node)
+  local name = node.kind == "index" and effects.root_name(node)
+  local root = name and memory_of.of(fn, name, node.first)
+  local d = root and fn:declaration(root, node.first)
+  return d and (d.shared or d.pointer == 0 and not d.parameter) and d or nil
+end
+
 -- The line in some loops' bodies that asks which thread does the item; nil where none does. A
--- thread's number may say which element of a shared array it uses.
+-- thread's number may say which element of its own or the block's memory it uses; what it finds
+-- elsewhere by its number may not.
 local function differs_at(fn, loops, asks)
   local line
   local function see(node)
-    local d = node.kind == "index" and node.a.kind == "name"
-      and fn:declaration(node.a.text, node.a.token)
-    if d and (d.shared or d.pointer == 0) then return false end
+    if own_array(fn, node) then
+      expression.walk(node, function(inner)
+        if inner.kind ~= "index" or own_array(fn, inner) then return nil end
+        expression.walk(inner, see)
+        return false
+      end)
+      return false
+    end
     if node.kind == "name" and asks(node) then line = line or fn.kernel:line_of(node.token) end
   end
   for _, s in ipairs(fn.statements) do
@@ -169,6 +188,48 @@ function M.alike(fn, loops, macro)
 end
 
 -- ---- behind the loops ---------------------------------------------------------------------------
+
+-- The shared arrays of whose elements each thread has some of its own, with what it found in its
+-- share of the loops: by name, a line.
+local function arrays_of_shares(fn, loops, macro)
+  local list, found = {}, depends.on_share(fn, loops)
+  local thread = depends.on_thread(fn, loops_from_thread(fn), macro)
+  local function see(place, value, is_inside)
+    local d = own_array(fn, place)
+    local is_own = d and d.shared and lists.any(effects.of(fn, place).accesses, function(access)
+      return lists.any(access.indices or {}, thread)
+    end)
+    if is_own and (is_inside or value and found(value)) then
+      list[d.name] = list[d.name] or fn.kernel:line_of(place.first)
+    end
+  end
+  for _, s in ipairs(fn.statements) do
+    local is_inside = lists.any(loops, function(loop) return statement.covers(loop.body, s) end)
+    statement.nodes({ s }, function(node)
+      if node.kind == "assign" then see(node.a, node.b, is_inside) end
+      local atomic = node.kind == "call" and node.callee.kind == "name" and node.args[2]
+        and node.callee.text:find "^atomic%u" and node.args[1]
+      if atomic and atomic.kind == "unary" then see(atomic.a, node.args[2], is_inside) end
+    end)
+  end
+  return list
+end
+
+--- Is all that threads put into shared memory put together, so that nothing is left of who put
+--- what? true; nil and what has to be promised.
+---@param loops table[] statements
+---@param macro? string
+function M.puts_together(fn, loops, macro)
+  local list = arrays_of_shares(fn, loops, macro)
+  for _, loop in ipairs(fn.loops) do
+    local sum = halved.sum(loop)
+    if sum and halved.is_all(loop, sum) then list[sum.array] = nil end
+  end
+  local name = settings.keys(list)[1]
+  if not name then return true end
+  return nil, ("what the threads put into `%s` (line %d) is used as a whole alone"):format(name,
+    list[name])
+end
 
 -- Does a statement's own part write memory, not a variable?
 local function writes_memory(fn, s)
