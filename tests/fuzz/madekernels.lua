@@ -36,7 +36,8 @@ rule("cond", "<load> > 0.5f", "<load> < s", "n > 2", "m > 1", "lane < 9", "$J % 
 rule("bound", "n", "n", "n", "m", "w", "7", "4", "n - 2", "t % 5", "lane % 4 + 1", "(int)b[3] & 7",
   "COUNT", "w + 1", "n & 15")
 rule("low", "0", "0", "0", "0", "0", "1", "m", "w", "lane % 3", "t & 1", "2")
-rule("bin", "$J & 3", "w", "lane & 1", "((int)a[t * 8 + $J]) & 7", "0", "t & 3", "n & 1")
+rule("bin", "$J & 3", "w", "lane % 3", "((int)a[t * 8 + $J]) & 7", "((int)a[lane + $J]) & 7", "0",
+  "t & 3", "n & 1")
 rule("own", "out[t]", "out[t]", "out[t + 128]", "out[512 + t * 8 + ($J & 7)]",
   "out[512 + t * 8 + w]", "z[t]", "here", "tile[1][lane]")
 rule("set", "=", "=", "+=", "+=", "-=", "*=")

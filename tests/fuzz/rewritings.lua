@@ -27,6 +27,14 @@ local SECOND = 4 -- one of so many kernels is what a proposal made of another
 
 local function joined(sides) return table.concat(sides, ",") end
 
+-- A text that is launched in this shape, whatever its words would say.
+local function with_launch(text, shape)
+  local own = madekernels.held(text, {})
+  local grid, block = joined(shape.grid), joined(shape.block)
+  if joined(own.grid) == grid and joined(own.block) == block then return text end
+  return ("// launch %s %s\n%s"):format(grid, block, (text:gsub("^// launch [^\n]*\n", "")))
+end
+
 -- What a proposal that promises nothing makes of a source, with its launch; nil where none does.
 local function second(source, rng)
   local options, list = madekernels.held(source, {}), {}
@@ -38,8 +46,7 @@ local function second(source, rng)
   end
   if #list == 0 then return nil end
   local text, shape = table.unpack(rng:pick(list))
-  return shape == options and text or ("// launch %s %s\n%s"):format(joined(shape.grid),
-    joined(shape.block), (text:gsub("^// launch [^\n]*\n", "")))
+  return with_launch(text, shape)
 end
 
 -- The kernel of a seed, and how it is held.
