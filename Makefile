@@ -76,8 +76,8 @@ objects    := $(sources:src/%.c=$O/obj/%.o)
 runtime    := $(filter $O/obj/runtime/%,$(objects))
 inject     := $(filter $O/obj/inject/%,$(objects))
 standin    := $(filter $O/obj/standin/%,$(objects))
-standins   := $(addprefix lib/,libcublas.so.13 libcublas.so.12 libcufft.so.12 libcufft.so.11 libcurand.so.10 \
-              libcusparse.so.12 libcusolver.so.12 libcusolver.so.11)
+standins   := $(addprefix lib/,libcublas.so.13 libcublas.so.12 libcublasLt.so.13 libcublasLt.so.12 libcufft.so.12 \
+              libcufft.so.11 libcurand.so.10 libcusparse.so.12 libcusolver.so.12 libcusolver.so.11)
 library    := $(filter-out $O/obj/host/main.o $O/obj/host/precompile.o $(runtime) $(inject) $(standin),$(objects))
 modules    := $(sort $(shell find lua/gilua -name '*.lua'))
 references := $(patsubst %.c,%.so,$(wildcard kernels/*/reference.c))
@@ -121,6 +121,7 @@ $(standins): lib/%: $O/% FORCE
 standin_name = $(patsubst lib%,%,$(firstword $(subst ., ,$(notdir $1))))
 $(foreach lib,$(standins:lib/%=$O/%),$(eval $(lib): prefix := $(call standin_name,$(lib))) \
     $(eval $(lib): $(filter $O/obj/standin/$(call standin_name,$(lib))/% $O/obj/standin/shared/%,$(standin))))
+$O/libcublasLt.so.13 $O/libcublasLt.so.12: $(addprefix $O/obj/standin/cublas/,blas.o convert.o gemm.o)
 $(standins:lib/%=$O/%): $O/libcudart.so.13
 	$(call say,LINK    $@)
 	$Qecho '$(@F) { global: $(prefix)*; local: *; };' >$@.map

@@ -40,6 +40,16 @@ else
   skipped cuRAND curand.h
 fi
 
+if has cublasLt.h && "$GILUA" -e 'os.exit(package.loadlib("libblas.so.3", "*") ~= nil)'; then
+  program lt -lcublasLt
+  right lt 41
+  runs "an epilogue of cublasLt that is not there" 4 --quiet -- ./lt missing
+  like "is named at the end" "cublasLtMatmul with an epilogue other than bias, RELU and GELU is not supported on the virtual GPU" \
+    "$(tail -1 err)"
+else
+  skipped cublasLt "cublasLt.h or no BLAS"
+fi
+
 if has cusparse.h; then
   program sparse -lcusparse
   right sparse 56

@@ -20,6 +20,17 @@ void *blas_routine(const char *name) {
     return routine;
 }
 
+const char *blas_status(int status) {
+    switch (status) {
+    case BLAS_SUCCESS: return "CUBLAS_STATUS_SUCCESS";
+    case BLAS_NOT_INITIALIZED: return "CUBLAS_STATUS_NOT_INITIALIZED";
+    case BLAS_INVALID_VALUE: return "CUBLAS_STATUS_INVALID_VALUE";
+    case BLAS_EXECUTION_FAILED: return "CUBLAS_STATUS_EXECUTION_FAILED";
+    case BLAS_NOT_SUPPORTED: return "CUBLAS_STATUS_NOT_SUPPORTED";
+    default: return "CUBLAS_STATUS_INTERNAL_ERROR";
+    }
+}
+
 char blas_op(int op) {
     return op >= 0 && op < 3 ? "NTC"[op] : 0;
 }

@@ -22,6 +22,8 @@ typedef enum BlasStatus { /* cublasStatus_t */
     BLAS_NOT_SUPPORTED = 15
 } BlasStatus;
 
+const char *blas_status(int status); /* CUBLAS_STATUS_SUCCESS … */
+
 typedef struct BlasHandle { /* cublasHandle_t */
     void *stream;
     int scalars_on_device; /* cublasPointerMode_t */

@@ -58,21 +58,10 @@ EXPORT(cublasGetProperty, int part, int *value) {
     return BLAS_SUCCESS;
 }
 
-static const char *name_of(int status) {
-    switch (status) {
-    case BLAS_SUCCESS: return "CUBLAS_STATUS_SUCCESS";
-    case BLAS_NOT_INITIALIZED: return "CUBLAS_STATUS_NOT_INITIALIZED";
-    case BLAS_INVALID_VALUE: return "CUBLAS_STATUS_INVALID_VALUE";
-    case BLAS_EXECUTION_FAILED: return "CUBLAS_STATUS_EXECUTION_FAILED";
-    case BLAS_NOT_SUPPORTED: return "CUBLAS_STATUS_NOT_SUPPORTED";
-    default: return "CUBLAS_STATUS_INTERNAL_ERROR";
-    }
-}
-
 #define NAMES(name)                                                      \
     __attribute__((visibility("default"))) const char *name(int status); \
     const char *name(int status) {                                       \
-        return name_of(status);                                          \
+        return blas_status(status);                                          \
     }
 NAMES(cublasGetStatusName)
 NAMES(cublasGetStatusString)
