@@ -78,8 +78,8 @@
     F(cuGreenCtxStreamCreate) F(cuGreenCtxWaitEvent) F(cuImportExternalMemory)                    \
     F(cuImportExternalSemaphore) F(cuIpcCloseMemHandle) F(cuIpcGetEventHandle)                    \
     F(cuIpcGetMemHandle) F(cuIpcOpenEventHandle) F(cuIpcOpenMemHandle) F(cuIpcOpenMemHandle_v2)   \
-    F(cuKernelGetAttribute) F(cuKernelGetLibrary) F(cuKernelGetName) F(cuKernelGetParamInfo)      \
-    F(cuKernelSetAttribute) F(cuKernelSetCacheConfig) F(cuLaunch)                                 \
+    F(cuKernelGetLibrary) F(cuKernelGetName) F(cuKernelGetParamInfo) F(cuKernelSetCacheConfig)    \
+    F(cuLaunch)                                                                                   \
     F(cuLaunchCooperativeKernelMultiDevice) F(cuLaunchGrid) F(cuLaunchGridAsync)                  \
     F(cuLaunchHostFunc_ptsz)                                                                      \
     F(cuLibraryEnumerateKernels) F(cuLibraryGetKernelCount) F(cuLibraryGetManaged)                \

@@ -348,6 +348,12 @@ DRIVER(cuFuncGetAttribute, int *out, int id, Kernel *k) {
 DRIVER(cuFuncSetAttribute, Kernel *k, int id, int value) {
     return DRIVE(kernel_set_attribute(k, id, value));
 }
+DRIVER(cuKernelGetAttribute, int *out, int id, Kernel *k, int device) {
+    return DRIVE(device == 0 ? get_attribute(out, id, k) : cudaErrorInvalidDevice);
+}
+DRIVER(cuKernelSetAttribute, int id, int value, Kernel *k, int device) {
+    return DRIVE(device == 0 ? kernel_set_attribute(k, id, value) : cudaErrorInvalidDevice);
+}
 DRIVER(cuFuncSetCacheConfig, Kernel *k, int config) {
     (void)config;
     return DRIVE(module_kernel(k) ? cudaSuccess : cudaErrorInvalidResourceHandle);

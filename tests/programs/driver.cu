@@ -102,6 +102,17 @@ int main(int argc, char **) {
     cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, scale, 256, 0);
     cuOccupancyMaxPotentialBlockSize(&grid, &block, scale, nullptr, 0, 0);
     check("attributes and occupancy", threads == 1024 && blocks == 8 && block == 1024 && grid == 2 * 132);
+    CUlibrary library;
+    CUkernel kernel;
+    cuLibraryLoadData(&library, ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry one() { ret; }\n", nullptr,
+                      nullptr, 0, nullptr, nullptr, 0);
+    cuLibraryGetKernel(&kernel, library, "one");
+    check("attributes of a library's kernel",
+          cuKernelGetAttribute(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, kernel, 0) == CUDA_SUCCESS &&
+          threads == 1024 && cuKernelGetAttribute(&threads, CU_FUNC_ATTRIBUTE_NUM_REGS, kernel, 7) != CUDA_SUCCESS &&
+          cuKernelSetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 1 << 16, kernel, 0) == CUDA_SUCCESS &&
+          cuKernelGetAttribute(&blocks, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, kernel, 0) == CUDA_SUCCESS &&
+          blocks == 1 << 16);
 
     CUlinkState link;
     CUmodule linked;
