@@ -33,7 +33,6 @@ return {
   { file = "lua/gilua/facts/asked.lua", tests = "tests/lua/facts_asked.lua" },
   { file = "lua/gilua/facts/contraction.lua",
     tests = "tests/lua/facts_contraction.lua tests/lua/transformtile.lua" },
-  { file = "lua/gilua/facts/idle_barrier.lua", tests = "tests/lua/transformthreads.lua" },
   { file = "lua/gilua/facts/elements.lua", tests = "tests/lua/transformstage.lua "
     .. "tests/lua/transformshuffle.lua" },
   { file = "lua/gilua/facts/grows.lua", tests = "tests/lua/transformgeometry.lua" },

@@ -45,7 +45,7 @@ local OWN = [[
   rewrite.shuffle rewrite.transpose rewrite.float rewrite.narrow rewrite.divide
   rewrite.remainder rewrite.split
   rewrite.fuse_kernels rewrite.warp_atomic rewrite.block_atomic rewrite.tree
-  rewrite.warp_loop rewrite.barriers rewrite.pad
+  rewrite.warp_loop rewrite.pad
   rewrite.constant
 ]]
 
@@ -54,7 +54,7 @@ local EASES = {
   issue = "merge merge_threads unroll vector specialise float narrow divide hoist "
     .. "keep block_atomic warp_atomic pad tree stage tile shuffle remainder flash",
   latency = "warp_row grid_size unroll split_accumulator hoist keep vector tree stage "
-    .. "tile shuffle carry widen warp_loop batch search barriers constant split "
+    .. "tile shuffle carry widen warp_loop batch search constant split "
     .. "fuse_kernels flash",
   memory = "axes coarsen merge merge_threads warp_row grid_stride vector stage tile keep hoist "
     .. "float block_atomic warp_atomic transpose fuse_kernels flash",
