@@ -53,6 +53,26 @@ out=$(new powers.cu powers)
 like "bytes that grow faster than their argument" "powers/ is ready" "$out"
 like "they are as many as the program has" 'name = "x", type = "f32", count = 65536' "$out"
 
+cat >blur.cu <<'END'
+__global__ void blur(const float *x, float *y, int height, int width, int wide)
+{
+    int col = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y;
+    if (col < width - 2 && row < height)
+        y[row * (width - 2) + col] = x[row * width + col] + x[row * width + col + 2] + wide;
+}
+int main()
+{
+    float *x, *y, *z;
+    int height = 60, width = 130, wide = 9;
+    cudaMalloc(&x, height * width * sizeof(float));
+    cudaMalloc(&y, height * (width - 2) * (2 * wide + 1) * sizeof(float));
+    blur<<<dim3((width + 29) / 32, height), 32>>>(x, y, height, width, wide);
+}
+END
+out=$(new blur.cu blur)
+like "an array whose rows are shorter than an argument" \
+    'name = "y", type = "f32", count = "height \* \(width - 2\) \* \(wide \* 2 \+ 1\)"' "$out"
+
 cat >older.cu <<'END'
 #if __CUDA_ARCH__ >= 600
 #else

@@ -26,9 +26,8 @@ local text = require "gilua.rewrite.tiletext"
 -- Outputs of a block down and across, elements of a slab; outputs of a thread; slabs in shared
 -- memory; t: operands along the long index are transposed. Small outputs want the first, to fill a
 -- GPU, large ones the last.
-local SCHEDULES = { "32x32x32_4x4_3", "32x64x32_4x4_2", "64x32x32_4x4_2", "64x64x16_4x4_3",
-  "64x64x32_8x4_2", "32x128x32_8x4_2t", "64x128x16_8x4_2", "64x128x16_8x8_3",
-  "128x128x16_8x8_2t" }
+local SCHEDULES = { "32x32x32_4x4_3", "32x64x32_4x4_2", "32x64x32_8x4_2", "64x64x32_8x4_2",
+  "32x128x32_8x4_2t", "32x128x16_8x4_3", "64x128x16_8x8_3", "128x128x16_8x8_2t" }
 
 local MOST_BYTES = 48 * 1024 -- of shared memory that a source may declare
 local RESIDENT = 512 -- threads with 128 registers that have all of a multiprocessor

@@ -111,7 +111,7 @@ end
 
 return { name = "warp_row", where = "indices", launch = "grid.x*$1 block.x%$1",
   doc = "Lanes of a warp share the loop over a row.",
-  args = { { "lanes", { 32, 16, 8, 4, 256, 128 }, more = { 2, 64, 512 }, default = 32 },
+  args = { { "lanes", { 32, 16, 8, 4, 256, 128 }, more = { 2, 64, 512, 1024 }, default = 32 },
     { "which", { false, "nest" } } },
   instead = function(at) return is_all(at) and are_free(at) and registers.of(at.fn) or {} end,
   needs = {
