@@ -162,6 +162,11 @@ tap.case("nests of loops, and indices that a block shares", function()
   for what, o in pairs {
     ["a convolution"] = {},
     ["of as many channels as there are"] = { channels = "n % 4" },
+    ["whole slabs"] = { channels = "9" },
+    ["an index of 64 bits"] = { body = "sum += a[(size_t)(c * 4 + row + i) * 64 + col + j] * "
+      .. "b[((f * 4 + c) * 3 + i) * 2 + j];" },
+    ["columns further apart from round to round"] = { body = "sum += a[(c * 4 + row) * 64 + "
+      .. "col * (i + 1) / 4 + col * j] * b[((f * 4 + c) * 3 + i) * 2 + j];" },
     ["with fma"] = { body = "sum = fmaf(a[(c * 4 + row + i) * 64 + col + 2 * j], "
       .. "b[((f * 4 + c) * 3 + i) * 2 + j], sum);" },
     ["with sum = sum + ..."] = { body = "sum = a[(c * 4 + row) * 64 + col + j] * "
@@ -171,7 +176,7 @@ tap.case("nests of loops, and indices that a block shares", function()
     ["an index beside another declaration"] = { filters = "int f = blockIdx.z, wide = n + 1;",
       body = "sum += a[(c * 4 + row + i) * 64 + col + wide - n] * b[(f * 4 + c) * 3 + i + j];" },
   } do
-    for _, schedule in ipairs { SMALL, "32x64x32_4x4_2t" } do
+    for _, schedule in ipairs { SMALL, "32x64x32_4x4_2t", "32x32x24_4x4_2" } do
       right(what .. " " .. schedule, "tile", convolution(o), 8, { schedule }, FILTERS)
     end
   end
@@ -200,6 +205,14 @@ tap.case("nests that are refused", function()
   } do
     refused(why, "tile", convolution(o), 8, { SMALL }, why)
   end
+  local function shares_offsets(o)
+    return rewritten.text("tile", convolution(o), 8, { SMALL }):find("__shfl_sync", 1, true) ~= nil
+  end
+  tap.ok(shares_offsets {}, "lanes share the offsets of rounds")
+  tap.ok(not shares_offsets { body = "sum += a[(size_t)c * 64 + col + j] * b[f * 18 + c + i];" },
+    "not those of 64 bits")
+  tap.ok(not shares_offsets { body = "sum += a[c * 64 + col * j + i] * b[f * 18 + c + i];" },
+    "nor those that are no sum")
   local change = transform.find("tile").make(kernel.of_text(convolution {}), 8, { SMALL })
   tap.is(change.launch, "grid.x@32 block.x=64 grid.y@1 block.y=1 grid.z%32 grid.z/32 block.z==1",
     "filters have to be a multiple, rows a block each")

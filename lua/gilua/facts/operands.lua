@@ -1,16 +1,21 @@
 --- operands: the two operands of a contraction (gilua.facts.contraction), and where they lie.
 --
 -- An operand is { index (down or across), text, type, base (the name that is indexed), accesses,
--- along, wide }. `along` is the name that counts neighbouring elements, or nil. `wide` are numbers:
--- where these are multiples of as many elements as 16 bytes have, chunks of 16 bytes are aligned as
--- the base is, and end where the operand's elements do; nil: never.
+-- along, wide, offset, rest }. `along` is the name that counts neighbouring elements, or nil.
+-- `wide` are numbers: where these are multiples of as many elements as 16 bytes have, chunks of 16
+-- bytes are aligned as the base is, and end where the operand's elements do; nil: never. Of several
+-- loops, the index is the sum of `offset`, which depends on their variables, and `rest`, which does
+-- not; nil where it is no such sum, or is not computed as an int.
 --
 -- It is an element of an array that the kernel never writes, by one index, which depends on a
 -- variable of the loops and on one of the two indices.
 
 local affine = require "gilua.source.affine"
 local effects = require "gilua.facts.effects"
+local expression = require "gilua.source.expression"
 local lists = require "gilua.base.lists"
+local settings = require "gilua.base.settings"
+local types = require "gilua.facts.types"
 
 local M = {}
 
@@ -129,6 +134,37 @@ local function add_ends(found, one, count)
   return one.wide
 end
 
+-- Does a text have one of these names as a word?
+local function has_word(text, names)
+  for word in text:gmatch "[%a_][%w_]*" do
+    if names[word] then return true end
+  end
+  return false
+end
+
+-- A monomial with its number, as a text.
+local function term(monomial, n)
+  local list = { n ~= 1 and tostring(n) or nil }
+  for factor in monomial:gmatch "[^*]+" do
+    list[#list + 1] = factor:find "^[%w_.]+$" and factor or ("(%s)"):format(factor)
+  end
+  return #list > 0 and table.concat(list, " * ") or tostring(n)
+end
+
+-- The texts of those parts of an index that hang on the loops' variables, and of the others.
+local function add_parts(found, one, form, index, outputs)
+  local has_cast, parts = false, { [true] = {}, [false] = {} }
+  expression.walk(index, function(node) has_cast = has_cast or node.kind == "cast" end)
+  if has_cast or types.of(found.fn, index) ~= "int" then return end
+  for _, monomial in ipairs(settings.keys(form)) do
+    local is_offset = has_word(monomial, found.variables)
+    if is_offset and has_word(monomial, outputs) then return end
+    table.insert(parts[is_offset], term(monomial, form[monomial]))
+  end
+  one.offset = table.concat(parts[true], " + ")
+  one.rest = #parts[false] > 0 and table.concat(parts[false], " + ") or "0"
+end
+
 -- An operand of an access; nil and why.
 local function operand(found, access)
   local fn, kernel = found.fn, found.fn.kernel
@@ -163,6 +199,9 @@ local function operand(found, access)
   local one = { index = side, text = kernel:plain(access.node), type = type, base = access.base,
     along = along, wide = along and wide, accesses = {} }
   one.wide = one.wide and add_ends(found, one, 16 // M.BYTES[type])
+  if #found.loops > 1 then
+    add_parts(found, one, form, index, { [found.down.name] = true, [found.across.name] = true })
+  end
   return one
 end
 

@@ -25,9 +25,10 @@ local text = require "gilua.rewrite.tiletext"
 
 -- Outputs of a block down and across, elements of a slab; outputs of a thread; slabs in shared
 -- memory; t: operands along the long index are transposed. Small outputs want the first, to fill a
--- GPU, large ones the last.
-local SCHEDULES = { "32x32x32_4x4_3", "32x64x32_4x4_2", "32x64x32_8x4_2", "64x64x32_8x4_2",
-  "32x128x32_8x4_2t", "32x128x16_8x4_3", "64x128x16_8x8_3", "128x128x16_8x8_2t" }
+-- GPU, large ones the last; the sums of a convolution of 3 x 3 have multiples of 24 products.
+local SCHEDULES = { "32x32x32_4x4_3", "32x64x32_4x4_2", "32x64x24_4x4_2", "32x64x32_8x4_2",
+  "64x64x32_8x4_2", "64x64x24_8x4_2", "32x128x32_8x4_2t", "32x128x16_8x4_3", "64x128x16_8x8_3",
+  "128x128x16_8x8_2t" }
 
 local MOST_BYTES = 48 * 1024 -- of shared memory that a source may declare
 local RESIDENT = 512 -- threads with 128 registers that have all of a multiprocessor
@@ -55,7 +56,8 @@ local function layout_of(found, one, o)
   local minor, major = length, o.slab
   if is_long then minor, major = o.slab, length end
   local count = 16 // bytes
-  if minor % count ~= 0 or major * minor % (o.threads * count) ~= 0 then return nil end
+  local each = one.wide and count or 1
+  if minor % count ~= 0 or major * minor % (o.threads * each) ~= 0 then return nil end
   local rows, row = major, minor + (is_long and PAD // bytes or 0)
   if is_turned then rows, row = minor, major + PAD // bytes end
   return { major = major, minor = minor, is_long = is_long, is_turned = is_turned,

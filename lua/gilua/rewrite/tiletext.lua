@@ -77,23 +77,48 @@ local function side_of(found, o, which, names)
   return side
 end
 
--- Declarations of the variables of several loops by the number of a round of all, and how many
--- rounds there are.
-local function variables_of(found, n)
+-- Declarations of the variables of several loops by the number of a round of all.
+local function variables_of(found, number)
   local kernel, lines, each = found.fn.kernel, {}, 1
   for k = #found.loops, 1, -1 do
     local loop = found.loops[k]
-    local text = each > 1 and ("%s / %d"):format(n.i, each) or n.i
+    local text = each > 1 and ("%s / %d"):format(number, each) or number
     if k > 1 then text = ("%s %% %d"):format(text, loop.trips) end
     local start = kernel:operand(loop.start)
-    table.insert(lines, 1, ("\1const %s %s = %s%s;"):format(loop.type, loop.variable,
+    table.insert(lines, 1, ("const %s %s = %s%s;"):format(loop.type, loop.variable,
       start == "0" and "" or start .. " + ", text))
     if k > 1 then each = each * loop.trips end
   end
-  local start = kernel:operand(found.loop.start)
+  return lines
+end
+
+-- How many rounds several loops have together.
+local function add_rounds(found, n)
+  local each = 1
+  for k = 2, #found.loops do each = each * found.loops[k].trips end
+  local start = found.fn.kernel:operand(found.loop.start)
   if start ~= "0" then n.stop_text = ("(%s - %s)"):format(n.stop_text, start) end
   n.stop_text = ("(%s) * %d"):format(n.stop_text, each)
-  return lines
+end
+
+local LANES = 32
+
+-- Of several loops' variables each lane computes the offsets for one round of a slab.
+local function add_offsets(found, n, names)
+  local is_known = n.slab <= LANES
+  for _, which in ipairs { "down", "across" } do
+    is_known = is_known and found.operands[which].offset ~= nil
+  end
+  if not is_known then return end
+  local round = names(n.i .. "_lane")
+  n.offsets = { ("const int %s = %s + threadIdx.x %% %s%d;"):format(round, n.next,
+    LANES % n.slab == 0 and "" or LANES .. " % ", n.slab) }
+  put(n.offsets, variables_of(found, round))
+  for _, which in ipairs { "down", "across" } do
+    local one, side = found.operands[which], n[which]
+    side.offset, side.here = names(one.base .. "_offset"), names(one.base .. "_here")
+    put(n.offsets, { ("const int %s = %s;"):format(side.offset, one.offset) })
+  end
 end
 
 -- A text and a number that is added to it.
@@ -139,9 +164,10 @@ local function names_of(found, o, names)
     ahead = (o.stages - 1) * o.slab, waits = o.stages - 2 }
   n.stop_text = kernel:operand(found.loop.bound) .. (found.loop.relation == "<=" and " + 1" or "")
   n.own = { down = {}, across = {} }
-  n.variables = is_nest and variables_of(found, n) or {}
+  if is_nest then add_rounds(found, n) end
   n.down, n.across = side_of(found, o, "down", names), side_of(found, o, "across", names)
   n.u, n.v = n.down.at, n.across.at
+  if is_nest then add_offsets(found, n, names) end
   add_slopes(found, n)
   return n
 end
@@ -184,6 +210,12 @@ local function words_of(found, layout, side, n, count)
   o.row, o.column = filled(row, o), filled(column, o)
   o.of_side, o.of_i = o.row, o.column
   if not layout.is_long then o.of_side, o.of_i = o.column, o.row end
+  o.variables = #found.loops > 1 and variables_of(found, n.i) or {}
+  if n.offsets then
+    o.variables = { ("const int %s = __shfl_sync(0xffffffffu, %s, %s);"):format(side.here,
+      side.offset, o.of_i) }
+    o.text = ("%s[%s + %s]"):format(one.base, one.rest, side.here)
+  end
   local slab = ("%s[%s %% %d]"):format(side.tile, n.count, n.stages)
   o.place = ("%s[%s][%s]"):format(slab, o.row, o.column)
   if layout.is_turned and count == 1 then o.place = ("%s[%s][%s]"):format(slab, o.column, o.row) end
@@ -196,7 +228,7 @@ local EACH = { "for (int $step = 0; $step < $turns; $step++) {",
   "\1const $side_type $side = $first + $of_side;", "\1const $type $i = $next + $of_i;" }
 
 -- The head of a loop over an operand's slab.
-local function each(o) return put(put({}, EACH, o), o.variables) end
+local function each(o) return put(put({}, EACH, o), o.variables, nil, 1) end
 
 -- The loop that copies an operand's slab.
 local function copies(o)
@@ -226,7 +258,7 @@ local function slab_lines(found, layout, side, n)
 end
 
 local function loads(found, o, n)
-  local lines = {}
+  local lines = put({}, n.offsets or {})
   for _, which in ipairs { "down", "across" } do
     put(lines, slab_lines(found, o[which .. "_layout"], n[which], n))
   end
@@ -403,13 +435,13 @@ local function whole_condition(found, n)
   return table.concat(list, " && ")
 end
 
--- The lines of the products: a lambda for each kind of block where there are several, else the loop.
+-- The lines of the products: a lambda where there are several kinds of blocks, else the loop.
 local function product_parts(found, o, n, names)
   local wide, whole = wide_condition(o), whole_condition(found, n)
   n.is_whole = whole and names "is_whole"
   local loop = slabs(found, o, n)
   if not wide and not whole then return loop end
-  local parameters, calls = {}, {}
+  local parameters, calls = {}, nil
   parameters[1] = wide and "const bool " .. n.is_wide
   parameters[#parameters + 1] = whole and "const bool " .. n.is_whole
   if wide and whole then
