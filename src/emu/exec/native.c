@@ -6,7 +6,7 @@
 ** from memory by the instruction that reads it.
 **
 ** A load of shared memory is written in line for the layouts that are common (exec_layout.h): one
-** place, neighbours 16 and 16, two places. The code looks at the layout; what it does not cover
+** place, two places, neighbours 16 and 16, words of a window. The code looks at the layout; what it does not cover
 ** leaves the line: it stores all rows, calls the interpreter, loads them and comes back.
 */
 #include "emu/exec/native.h"
@@ -32,6 +32,7 @@ enum {
     POOL_INDEFINITE = 16,
     POOL_ONE = 24,
     POOL_BYTE = 28,
+    POOL_LANES = 32,
     POOL_ENDS = 64
 };
 
@@ -1021,10 +1022,46 @@ static void write_one_base(Writer *s, bool is_one) {
     asm_byte(&s->b, is_one);
 }
 
+/* 16 words of a window at rcx: the n-th 16, into a register. */
+static void put_window(Writer *s, int n, int to) {
+    Vector how = PLAIN;
+    how.mask = 1;
+    how.zeroes = true;
+    load_mask(s, 1, RDX, offsetof(Layout, window) + 2u * (unsigned)n, false);
+    asm_evex(&s->b, MOVU, to, 0, rm_at(RCX, 64u * (unsigned)n), how);
+}
+
+/* d = what its indices choose of two registers. */
+static void put_chosen(Writer *s, int d, int part, int from) {
+    put(s, MOV, d, 0, rm_at(RDX, offsetof(Layout, word) + 64u * (unsigned)part));
+    put(s, EVEX(P66, M0F38, 0, 0x76), d, from, rm_reg(from + 1)); /* vpermi2d */
+}
+
+/* A word a lane out of at most 64 that follow each other: load_window of exec_layout.h. */
+static void write_window(Writer *s, const Operand *d) {
+    gi_buf *b = &s->b;
+    const int low = SCRATCH, high = SCRATCH + 2, chosen = SCRATCH + 4;
+    Vector test = {.broadcasts = true, .length = BITS512, .imm = -1};
+    asm_general(b, true, 0x63, RCX, LAYOUT(low));
+    asm_general(b, true, 0x03, RCX, rm_reg(RAX));
+    for (int n = 0; n < 2; n++) put_window(s, n, low + n);
+    for (int p = 0; p < 2; p++) put_chosen(s, d->part[p].reg, p, low);
+    compare_memory(s, LAYOUT(window[2]), 2, 0);
+    const size_t small = asm_jump_if(b, IF_ZERO);
+    for (int n = 0; n < 2; n++) put_window(s, 2 + n, high + n);
+    for (int p = 0; p < 2; p++) {
+        put_chosen(s, chosen, p, high);
+        put(s, MOV, low, 0, rm_at(RDX, offsetof(Layout, word) + 64u * (unsigned)p));
+        asm_evex(b, EVEX(P66, M0F38, 0, 0x27), 1, low, rm_at(RIP, POOL_LANES), test);
+        put_masked(s, MOV, d->part[p].reg, 0, rm_reg(chosen), 1);
+    }
+    asm_aim(b, small, b->len);
+}
+
 /* The words at rax of lanes that lie like this. */
 static void write_words(Writer *s, Cold *c, const MemForm *f, const Operand *d) {
     gi_buf *b = &s->b;
-    size_t done[2];
+    size_t done[3];
     compare_memory(s, LAYOUT(pattern), 1, 0); /* LANES_UNIFORM */
     const size_t several = asm_jump_if(b, IF_NOT_ZERO);
     write_one_place(s, f, d);
@@ -1047,13 +1084,19 @@ static void write_words(Writer *s, Cold *c, const MemForm *f, const Operand *d) 
     write_one_base(s, false);
     done[1] = asm_jump(b);
     asm_aim(b, not_two, b->len);
-    compare_memory(s, LAYOUT(how), 1, LAYOUT_HALVES);
-    leave_if(s, c, IF_NOT_ZERO);
     if (f->count == 1) {
+        compare_memory(s, LAYOUT(how), 1, LAYOUT_HALVES);
+        const size_t no_halves = asm_jump_if(b, IF_NOT_ZERO);
         asm_general(b, true, 0x63, RCX, LAYOUT(apart[16]));
         asm_general(b, true, 0x03, RCX, rm_reg(RAX));
         put(s, MOVU, d->part[0].reg, 0, rm_at(RAX, 0));
         put(s, MOVU, d->part[1].reg, 0, rm_at(RCX, 0));
+        done[2] = asm_jump(b);
+        asm_aim(b, no_halves, b->len);
+        compare_memory(s, LAYOUT(how), 1, LAYOUT_WINDOW);
+        leave_if(s, c, IF_NOT_ZERO);
+        write_window(s, d);
+        asm_aim(b, done[2], b->len);
         write_one_base(s, false);
     } else {
         c->jump[c->n++] = asm_jump(b);
@@ -1226,13 +1269,14 @@ static uint8_t *executable(const gi_buf *b) {
 }
 
 static void write_pool(gi_buf *b) {
-    const uint32_t nan = 0x7fffffff, big = 0x4f000000, one = 1, byte = 255;
+    const uint32_t nan = 0x7fffffff, big = 0x4f000000, one = 1, byte = 255, lanes = 32;
     const uint64_t quiet = 0x0008000000000000u, indefinite = 0xfff8000000000000u;
     uint8_t pool[POOL_ENDS] = {0};
     memcpy(pool + POOL_NAN, &nan, sizeof nan);
     memcpy(pool + POOL_BIG, &big, sizeof big);
     memcpy(pool + POOL_ONE, &one, sizeof one);
     memcpy(pool + POOL_BYTE, &byte, sizeof byte);
+    memcpy(pool + POOL_LANES, &lanes, sizeof lanes);
     memcpy(pool + POOL_QUIET, &quiet, sizeof quiet);
     memcpy(pool + POOL_INDEFINITE, &indefinite, sizeof indefinite);
     gi_buf_add(b, (const char *)pool, sizeof pool);
