@@ -83,6 +83,8 @@ tap.case("what stands around", function()
         .. "  if (row >= most || !(col < n)) return;" },
     ["a condition of the block"] = { guard = "if (n == 12) return;\n"
       .. "  if (row >= n || col >= n) return;" },
+    ["rows that end by themselves"] = { guard = "if (row >= n - row || col >= n) return;",
+      body = "sum += a[i * n + row] * b[i * n + col];" },
     ["columns of outputs"] = { after = "out[col * n + row] = sum;" },
     ["outputs from the last on"] = { after = "out[row * n + n - 1 - col] = sum;" },
     ["outputs that are nowhere aligned"] = { after = "out[row * n + col + 1] = sum;" },

@@ -121,7 +121,7 @@ local function add_ends(found, one, count)
   end
   for _, guard in ipairs(not found.variables[one.along] and found.guards[one.index] or {}) do
     local bound = M.bound(guard, one.along)
-    if not bound then return nil end
+    if not bound or next(M.depends(found, bound)) then return nil end
     ends[#ends + 1] = bound
   end
   for _, tree in ipairs(ends) do

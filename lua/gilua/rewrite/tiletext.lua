@@ -441,14 +441,12 @@ local function product_parts(found, o, n, names)
   n.is_whole = whole and names "is_whole"
   local loop = slabs(found, o, n)
   if not wide and not whole then return loop end
-  local parameters, calls = {}, nil
+  local parameters, calls = {}, { { wide or whole, "true" }, { nil, "false" } }
   parameters[1] = wide and "const bool " .. n.is_wide
   parameters[#parameters + 1] = whole and "const bool " .. n.is_whole
   if wide and whole then
     calls = { { ("%s && %s"):format(wide, whole), "true, true" }, { wide, "true, false" },
       { nil, "false, false" } }
-  else
-    calls = { { wide or whole, "true" }, { nil, "false" } }
   end
   local lines = put({}, { ("const auto $add = [&](%s) {"):format(table.concat(parameters, ", ")) },
     n)
