@@ -381,6 +381,22 @@ tap.case("values are bounded, whatever they are made of", function()
   tap.is(host:value "n40", 1 << 40, "variables are worked out once")
 end)
 
+tap.case("grids and blocks in a struct", function()
+  local function sides(text)
+    local host = gi.hostcode.read("struct How { dim3 grid, block; };\nvoid f() { How a, b; " .. text
+      .. " }")
+    local l = host:launch "k"
+    return table.concat(host:dimensions(l.grid) or { "unknown" }, "x") .. " "
+      .. table.concat(host:dimensions(l.block) or { "unknown" }, "x")
+  end
+  local A = "a.grid = dim3(7, 5); a.block = dim3(16, 8); "
+  tap.is(sides(A .. "k<<<a.grid, a.block>>>(p);"), "7x5x1 16x8x1", "as they are set")
+  tap.is(sides(A .. "b.grid = dim3(3); b.block = dim3(9); k<<<a . grid, a.block>>>(p);"),
+    "7x5x1 16x8x1", "of two objects the launch's own")
+  tap.is(sides "b.grid = dim3(3); b.block = dim3(9); k<<<a.grid, a.block>>>(p);", "unknown unknown",
+    "another object's say nothing")
+end)
+
 tap.case("structs and their values", function()
   local host = gi.hostcode.read [[
     struct Params { int n; float dt, eps; int shape[3]; };

@@ -191,6 +191,22 @@ tap.case("launches by a pointer", function()
   is("static auto s = k;", false, "it outlives the call")
 end)
 
+tap.case("launches by a parameter", function()
+  local function is(head, rest, done, why)
+    local text = head .. " { s<<<n, 64>>>(a); } " .. rest
+    tap.is(edited(text, "grid.x*2"), (done and text:gsub("<<<n", "<<<n * 2") or text)
+      .. (done and " 1 0" or " 0 0"), why)
+  end
+  local HEAD, CALL = "static void f(P s, int n)", "void g() { f(k, 3); }"
+  is(HEAD, CALL, true, "of a static function with one call")
+  is(HEAD, "void g() { f(&k<float>, 3); }", true, "which gives its address")
+  is(HEAD, CALL .. " void h() { f(other, 3); }", false, "another call gives another kernel")
+  is(HEAD, CALL .. " auto later = f;", false, "somebody may call it later")
+  is("void f(P s, int n)", CALL, false, "another file may call it")
+  is("static void f(P s, P *t, int n)", "void g() { f(other, k, 3); }", false, "another parameter")
+  is(HEAD .. " { go(&s); }\nstatic void h(P s, int n)", CALL, false, "of another function")
+end)
+
 tap.case("what is left to a person", function()
   local far = "void f() { void *l[] = { &x }; } void g() { cudaLaunchKernel(k, n, b, l, 0, 0); }"
   tap.is(edited(far, "grid.x*2"), far .. " 0 1", "arguments of another function's list")

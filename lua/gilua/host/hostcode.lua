@@ -128,9 +128,10 @@ local function read_call(self, code, call, body)
 end
 
 -- The sizes of a dim3 as they are before a launch; else the text itself. One that the function
--- itself declares as a number is none.
+-- itself declares as a number is none. `how.grid` is known by its path.
 local function with_sides(self, text, body, own)
-  local set, sides = self.dims[text or ""], self.dim_sides[text or ""] or {}
+  local path = (text or ""):gsub("%s*%.%s*", ".")
+  local set, sides = self.dims[path], self.dim_sides[path] or {}
   if not set and not next(sides) or callers.parameter(body, text) or own:declared(text or "") then
     return text
   end

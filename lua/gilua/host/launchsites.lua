@@ -7,10 +7,11 @@
 --     once and one launch alone has it
 --
 -- A pointer that is declared with a kernel and then launched alone, `auto step = kernel;`, is that
--- kernel.
+-- kernel. So is a parameter of a static function that has one call, which names the kernel.
 
 local code_of = require "gilua.host.code"
 local csource = require "gilua.source.csource"
+local lists = require "gilua.base.lists"
 
 local M = {}
 
@@ -152,13 +153,33 @@ local function is_launched_alone(code, d, sites)
   return true
 end
 
--- Gives a launch by a pointer the kernel that the pointer is declared with.
+-- What the one call of the static function around a token gives a parameter; nil of another
+-- function.
+local function handed(code, d, at)
+  local t = code.t
+  local f = lists.filter(code.s:functions(true), function(one)
+    return one.open <= at and at <= one.close
+  end)[1]
+  local static = f and t:find(f.first, "static")
+  if not static or static > f.token then return nil end
+  local place, uses, given = nil, 0, nil
+  for k, p in ipairs(f.params) do place = p.name == d.name and k or place end
+  for _ in function(_, i) return t:find(i + 1, f.name) end, nil, 0 do uses = uses + 1 end
+  for _, call in ipairs(code.calls) do
+    if code_of.called(code, call.f) == f.name then given = call.args[place] end
+  end
+  return uses == 2 and given or nil -- it and the call
+end
+
+-- Gives a launch by a pointer the kernel that the pointer is declared with, or is handed.
 local function settle(code, site, sites)
   local d = site.grid and declared(code, site.kernel, site.at)
   local is_own = d and d.within == "block" and not d.static and #d.extents == 0
-  local begun = is_own and #site.template == 0 and code_of.begun(code, d)
-  if not begun or not is_launched_alone(code, d, sites) then return end
-  local at, template = named(code, begun)
+  local is_parameter = d and d.parameter and #d.extents == 0
+  local given = #site.template == 0
+    and (is_own and code_of.begun(code, d) or is_parameter and handed(code, d, site.at))
+  if not given or not is_launched_alone(code, d, sites) then return end
+  local at, template = named(code, given)
   if at then site.kernel, site.template, site.given = code.t[at], template, at end
 end
 

@@ -127,6 +127,8 @@ function M.read_assignment(self, code, m, place, body)
   if b.kind == "call" and t[b.first] == "dim3" then
     set_sides(self, code, name, b.first + 1)
     self.dim_sides[name] = {}
+    local is_path = a.kind == "member" and t[a.token - 1] == "." and a.first == a.token - 2
+    if is_path then set_sides(self, code, t[a.first] .. "." .. name, b.first + 1) end
   end
   assign(self, name, text, m.header)
   if a.kind == "name" then locals.note(body, name, text) end
