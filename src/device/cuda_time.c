@@ -112,22 +112,22 @@ bool cuda_time_sentinel(DeviceBuffer *b, const DeviceTiming *how, DeviceSamples 
 
 /* --- two kernels in turn --- */
 
-/* Pairs first … first+n-1: in even ones a runs first, in odd ones b. */
-static bool sample_pairs(CudaDevice *d, DevicePair a, DevicePair b, int first, int n,
+/* Pairs first … first+n-1: in even ones a runs first, in odd ones b. Each runs `times` times, and
+** the last one counts: caches are then as it left them, as where a program repeats a launch. */
+static bool sample_pairs(CudaDevice *d, DevicePair a, DevicePair b, int first, int n, int times,
                          const CudaPlan *plan, double *ns_a, double *ns_b, Measurement *last,
                          gi_err *err) {
     DevicePair shots[CUDA_GROUP] = {{0}};
     CudaGroup group;
-    for (int i = 0; i < n; i++) {
-        bool swap = (first + i) % 2;
-        shots[2 * i] = swap ? b : a;
-        shots[2 * i + 1] = swap ? a : b;
+    for (int i = 0; i < 2 * n * times; i++) {
+        bool swap = (first + i / (2 * times)) % 2, second = i / times % 2;
+        shots[i] = swap != second ? b : a;
     }
-    if (!cuda_group(d, shots, 2 * n, plan, &group, last, err)) return false;
+    if (!cuda_group(d, shots, 2 * n * times, plan, &group, last, err)) return false;
     for (int i = 0; i < n && last->status == STATUS_OK; i++) {
         int swap = (first + i) % 2;
-        ns_a[first + i] = group.ns[2 * i + swap];
-        ns_b[first + i] = group.ns[2 * i + 1 - swap];
+        ns_a[first + i] = group.ns[(2 * i + swap + 1) * times - 1];
+        ns_b[first + i] = group.ns[(2 * i + 2 - swap) * times - 1];
     }
     return true;
 }
@@ -154,12 +154,13 @@ bool cuda_time_pair(DevicePair a, DevicePair b, int pairs, const DeviceTiming *h
     double ns = last->ns;
     if (!warm_up(d, &b, how, last, err)) return false;
     CudaPlan plan = plan_for(how, ns < last->ns ? ns : last->ns);
-    int most = group_size(ns > last->ns ? ns : last->ns) / 2;
+    int in_group = group_size(ns > last->ns ? ns : last->ns);
+    int times = plan.lead > 0 && in_group >= 4 ? 2 : 1, most = in_group / (2 * times);
     bool alone = needs_reload(&a) || needs_reload(&b) || most < 1;
     for (int i = 0, n = 1; i < pairs && last->status == STATUS_OK; i += n) {
         n = alone ? 1 : pairs - i < most ? pairs - i : most;
         bool ok = alone ? sample_alone(d, a, b, i, how, ns_a, ns_b, last, err)
-                        : sample_pairs(d, a, b, i, n, &plan, ns_a, ns_b, last, err);
+                        : sample_pairs(d, a, b, i, n, times, &plan, ns_a, ns_b, last, err);
         if (!ok) return false;
     }
     return true;
