@@ -289,6 +289,27 @@ tap.case("what a search says of its winner", function()
   tap.has(dear.why, "would take long: gilua verify tries it", "and says what does it")
 end)
 
+tap.case("a case that takes the winner too long", function()
+  local function lost(kernel, message)
+    return { lost = { kernel = kernel, status = "timeout", message = message } }
+  end
+  local function said(...)
+    local list, cases = { ... }, {}
+    for k in ipairs(list) do cases[k] = { data = "case " .. k } end
+    return gi.certificate.sentence(gi.certificate.together(cases, list))
+  end
+  local OUT <const> = "the budget of 500 warp instructions ran out: warp 0 runs (PTX line 3)"
+  local fine = { certificate = { certified = true, comparisons = 0, degree_bits = 40 } }
+  tap.is(said(fine, lost(2, OUT), fine), "certified equal over the reals (0 comparisons alike, "
+    .. "2 data sets)", "tells nothing")
+  tap.is(said(lost(2, OUT)), "not certified: the budget of 500 warp instructions ran out",
+    "where none is left that is one sentence")
+  tap.is(said(lost(1, OUT)), "not certified: the kernel as it is does not run on any case: "
+    .. "the budget of 500 warp instructions ran out", "so of the kernel as it is")
+  tap.is(said(fine, lost(2, "a barrier that can never complete: warp 0")),
+    "not certified: a barrier that can never complete: warp 0", "a barrier that hangs is a fault")
+end)
+
 tap.case("the kernel of another problem", function()
   local function against(source)
     return gi.certificate.of { problem = gi.problem(scratch.problem(ROWS, TABLE)), jobs = 1,

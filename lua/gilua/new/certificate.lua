@@ -80,11 +80,16 @@ local function refused(why, more)
   return c
 end
 
+-- "the budget of 5 warp instructions ran out", without what each warp did then; nil of other ends.
+local function ran_out(lost)
+  return (lost.message or ""):match "^(the budget of %d+ warp instructions ran out)"
+end
+
 -- What a case says against a certificate; nil where it says nothing: the kernel as it is does not
--- run there.
+-- run there, or the other takes more instructions than there is time for.
 local function objection(case, found)
   local lost, c = found.lost, found.certificate
-  if found.why or lost and lost.kernel == 1 then return nil end
+  if found.why or lost and (lost.kernel == 1 or ran_out(lost)) then return nil end
   if lost then return refused(lost.message or lost.status, { data = case.data }) end
   if c.certified then return nil end
   local side = c.side == "first" and 1 or found.kernel
@@ -96,8 +101,11 @@ local function is_certified(found)
   return found.certificate and found.certificate.certified
 end
 
--- One certificate of those of all cases.
-local function together(cases, list)
+--- One certificate of those of all cases.
+---@param cases { data: string }[]
+---@param list table[] of farm:certify
+---@return Certificate
+function M.together(cases, list)
   local all = { certified = true, comparisons = 0, data_sets = 0, degree_bits = math.huge }
   for i, found in ipairs(list) do
     local no = objection(cases[i], found)
@@ -110,8 +118,10 @@ local function together(cases, list)
   end
   if all.data_sets > 0 then return all end
   local first = list[1]
-  return refused(("the kernel as it is does not run on any case: %s"):format(
-    first.why or first.lost and first.lost.message or "no reason is known"))
+  local lost = first.lost or {}
+  if lost.kernel and lost.kernel ~= 1 then return refused(ran_out(lost)) end
+  return refused("the kernel as it is does not run on any case: "
+    .. (first.why or ran_out(lost) or lost.message or "no reason is known"))
 end
 
 -- The other problem's kernel for checked runs, where there is another problem.
@@ -147,7 +157,7 @@ function M.of(o)
   for i, case in ipairs(cases) do specs[i] = case.spec end
   if type(text) == "table" then text:reach(specs) end
   local list, no = farm:certify(text, specs, { seed = o.seed, kernel = kernel })
-  return list and together(cases, list) or refused(no)
+  return list and M.together(cases, list) or refused(no)
 end
 
 local function counted(n, what)

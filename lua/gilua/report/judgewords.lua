@@ -12,7 +12,8 @@ local function is_virtual(farm) return farm.virtual end
 ---@param text string
 ---@param file? string the new one, of what its kernel did
 local function plain(text, file)
-  text = text:gsub("[Tt]he kernel as it is", "the old kernel")
+  text = text:gsub("[Tt]he kernel as it is", "the old kernel"):gsub(
+    "(warp instructions ran out):.*$", "%1") -- without what each warp did then
   local name = file and file:match("[^/]+$"):gsub("%%", "%%%%")
   return name and (text:gsub("kernel%.cu line", name .. " line")) or text
 end
