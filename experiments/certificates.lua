@@ -17,7 +17,7 @@ local options = gi.cli {
     .. "with commas between, each alone; all" },
   { name = "population", default = 20, min = 2, doc = "kernels in a generation" },
   { name = "generations", default = 4, min = 1, doc = "generations" },
-  { name = "seconds", default = 600, min = 1, doc = "that an evolution may take" },
+  { name = "minutes", type = "number", default = 10, min = 0, doc = "that an evolution may take" },
 }
 local folder = options.out or "out/certificates"
 local jobs = options.jobs or 1
@@ -32,9 +32,10 @@ local function result_of(path)
   local run = ("%s/%s"):format(folder, name_of(path))
   local file = run .. "/result.json"
   if not lfs.attributes(file, "mode") then
-    core.system.run { limit_s = options.seconds, argv = { core.system.program(), "evolve", path,
-      "--population", tostring(options.population), "--generations", tostring(options.generations),
-      "--seed", tostring(options.seed), "--quiet", "--jobs", tostring(jobs), "--out", run } }
+    core.system.run { argv = { core.system.program(), "evolve", path, "--minutes",
+      tostring(options.minutes), "--population", tostring(options.population), "--generations",
+      tostring(options.generations), "--seed", tostring(options.seed), "--quiet", "--jobs",
+      tostring(jobs), "--out", run } }
   end
   return lfs.attributes(file, "mode") and gi.json.decode(gi.textfile.read(file, "a result"))
 end

@@ -92,4 +92,74 @@ out=$("$GILUA" judge centre.cu kept.cu --whole --args args.lua --cases 1 2>err)
 is "wrong when it is called again: exit status" 1 $?
 like "right the first time" "its own kind +right" "$out"
 like "and wrong the second" "called a second time +WRONG: [0-9 ]* of 297 answers" "$out"
+
+# PyTorch extensions that launch two kernels, with a tensor between: judged whole without being asked.
+cat >norm.cu <<'END'
+#include <torch/extension.h>
+template <typename T> __global__ void squares(const T *x, T *sum, int rows, int columns) {
+  int r = blockIdx.x * blockDim.x + threadIdx.x;
+  if (r >= rows) return;
+  sum[r] = 0;
+  for (int c = 0; c < columns; c++) sum[r] += x[r * columns + c] * x[r * columns + c];
+}
+template <typename T>
+__global__ void scale(const T *x, const T *sum, const T *w, T *y, int rows, int columns, float eps) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < rows * columns)
+    y[i] = x[i] * rsqrtf(sum[i / columns] / columns + eps) * w[i % columns];
+}
+torch::Tensor rms(torch::Tensor x, const torch::Tensor &w, double eps) {
+  const int rows = x.size(0), columns = x.size(1);
+  TORCH_CHECK(w.size(0) == columns, "a weight for each column");
+  auto y = torch::empty_like(x), sum = torch::empty({rows}, x.options());
+  AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "norm", ([&] {
+    squares<scalar_t><<<(rows + 63) / 64, 64>>>(x.data_ptr<scalar_t>(), sum.data_ptr<scalar_t>(), rows, columns);
+    scale<scalar_t><<<(rows * columns + 255) / 256, 256>>>(x.data_ptr<scalar_t>(),
+      sum.data_ptr<scalar_t>(), w.data_ptr<scalar_t>(), y.data_ptr<scalar_t>(), rows, columns, (float)eps);
+  }));
+  return y;
+}
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("rms", &rms); }
+END
+cat >model.cu <<'END'
+#include <torch/extension.h>
+#include <ATen/cuda/CUDAContext.h>
+__global__ void means(const float *x, float *mean, int columns) {
+  float s = 0;
+  for (int c = threadIdx.x; c < columns; c += 32) s += x[blockIdx.x * columns + c] * x[blockIdx.x * columns + c];
+  for (int d = 16; d > 0; d /= 2) s += __shfl_xor_sync(~0u, s, d);
+  if (threadIdx.x == 0) mean[blockIdx.x] = s / columns;
+}
+__global__ void apply(const float *x, const float *mean, const float *w, float *y, int columns, float eps) {
+  float by = 1 / sqrtf(mean[blockIdx.x] + eps);
+  for (int c = threadIdx.x; c < columns; c += blockDim.x)
+    y[blockIdx.x * columns + c] = x[blockIdx.x * columns + c] * by * w[c];
+}
+torch::Tensor forward(torch::Tensor input, torch::Tensor weight, float eps = 1e-5) {
+  int rows = input.size(0), columns = input.size(1);
+  auto out = torch::empty_like(input);
+  torch::Tensor mean = torch::empty({rows}, input.options());
+  cudaStream_t stream = at::cuda::getCurrentCUDAStream();
+  means<<<rows, 32, 0, stream>>>(input.data_ptr<float>(), mean.data_ptr<float>(), columns);
+  apply<<<rows, 64, 0, stream>>>(input.data_ptr<float>(), mean.data_ptr<float>(),
+                                 weight.data_ptr<float>(), out.data_ptr<float>(), columns, eps);
+  return out;
+}
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("forward", &forward); }
+END
+out=$("$GILUA" judge norm.cu model.cu --cases 1 --own-data 2>err)
+like "a right extension: exit status" "^[03]$" $?
+like "its verdict" "^RIGHT" "$out"
+like "a tensor's shape is what its function asks for" 'shape = .{0,3}"size_y"' "$(cat out/judge-model/old/whole.lua)"
+like "other shapes" "size 7x65 +right" "$out"
+# The temporary tensor is divided by one column less: wrong by 2 % and nowhere else.
+sed 's,= s / columns,= s / (columns - 1),; s/forward(torch::Tensor input/forward(at::Tensor input/' model.cu >less.cu
+sed -i 's/return out;/return out.view({columns, rows});/' less.cu
+out=$("$GILUA" judge norm.cu less.cu --cases 1 --own-data 2>err)
+is "a tensor of another shape: exit status" 1 $?
+like "said so" "its own kind +WRONG: it returns other tensors: 1 of 30x33 in place of 1 of 33x30" "$out"
+sed -i 's/return out.view.*/return out;/' less.cu
+out=$("$GILUA" judge norm.cu less.cu --cases 1 --own-data --own-size 2>err)
+is "a wrong extension: exit status" 1 $?
+like "where it shows" "its own kind +WRONG: [0-9 ]* of 990 answers" "$out"
 finish

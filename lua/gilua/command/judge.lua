@@ -17,6 +17,7 @@ local judgewords = require "gilua.report.judgewords"
 local judgerecorded = require "gilua.new.judgerecorded"
 local judgewhole = require "gilua.new.judgewhole"
 local headers = require "gilua.new.headers"
+local hostentry = require "gilua.new.hostentry"
 local lfs = require "lfs"
 
 local M = {}
@@ -222,6 +223,15 @@ local function whole(o)
   return value, status, status and judgewords.sentence(o, { kernel = w.new.name }, j)
 end
 
+-- Files whose host functions launch several kernels are judged so, unless one kernel is named.
+local function is_whole(o)
+  if o.whole or o.kernel or o.map then return o.whole end
+  for _, path in ipairs { o.old, o.new } do
+    if lfs.attributes(path, "mode") ~= "file" or gi.recordedproblem.is(path) then return false end
+  end
+  return hostentry.is_several(o.old) or hostentry.is_several(o.new)
+end
+
 --------------------------------------------------------------------------------------------------
 -- A fault once more
 
@@ -288,7 +298,7 @@ local OPTIONS = {
 
 function M.run()
   local o = gi.cli(OPTIONS)
-  return answer.given(o, without_verdict(o.fault and again or o.whole and whole or judge))
+  return answer.given(o, without_verdict(o.fault and again or is_whole(o) and whole or judge))
 end
 
 return M

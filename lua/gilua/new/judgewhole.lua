@@ -4,6 +4,7 @@
 -- arrays is compared. The old file's answers are the reference: where it does something wrong
 -- itself, the case tells nothing.
 --
+-- A tensor of PyTorch is an array with a shape, which is as long as its sizes say.
 -- What the arguments are says a file (--args): `args` and `size` as in problem.lua, a list of all,
 -- or by their names what is known of some. The rest is guessed, and whole.lua has it: whole numbers
 -- are sizes, arrays as long as their product. A limit is made of rounding: the old function with
@@ -11,6 +12,7 @@
 
 local core = require "gilua.core"
 local fail = require "gilua.base.fail"
+local expression = require "gilua.problem.expression"
 local families = require "gilua.problem.families"
 local hostentry = require "gilua.new.hostentry"
 local kerneltable = require "gilua.problem.kerneltable"
@@ -58,9 +60,31 @@ local function guessed_number(p, arg, sizes)
   end
 end
 
+-- A tensor is as long as its shape says.
+local function with_counts(args)
+  for _, arg in ipairs(args) do
+    arg.count = arg.shape and "(" .. table.concat(arg.shape, ") * (") .. ")" or arg.count
+  end
+  return args
+end
+
+-- The shape of a tensor: as many of the last dimensions as its function asks for, else as another.
+local function guessed_shape(p, most)
+  local shape = {}
+  for d = 1, p.rank or most do shape[d] = most > #DIMENSIONS and 2 or nil end
+  local rank, n = p.rank or most, math.min(most, #DIMENSIONS)
+  for d = math.max(1, rank - n + 1), rank do
+    shape[d] = "size_" .. DIMENSIONS[n - rank + d]
+  end
+  return shape
+end
+
 -- Rows for the parameters of a function, and sizes: guesses, but for what is said by name.
 local function guessed(entry, said)
   local args, sizes, numbers = {}, {}, {}
+  local rank = entry.has_tensors and 1 or 0
+  for _, p in ipairs(entry.params) do rank = math.max(rank, p.rank or 0) end
+  for d = 1, math.min(rank, #DIMENSIONS) do sizes[d] = "" end
   for i, p in ipairs(entry.params) do
     local arg = { name = p.name, type = p.type }
     arg.role = p.pointer and not p.const and "inout" or nil
@@ -76,10 +100,11 @@ local function guessed(entry, said)
   end
   local count = #numbers > 0 and table.concat(numbers, " * ") or 1024
   for i, p in ipairs(entry.params) do
+    if p.tensor then args[i].shape = args[i].shape or guessed_shape(p, rank) end
     if p.pointer then args[i].count = args[i].count or count end
   end
   local n = math.max(#sizes, 1)
-  return { size = SIZES[n], checked_size = SMALL[n], args = args }
+  return { size = SIZES[n], checked_size = SMALL[n], args = with_counts(args) }
 end
 
 local KNOWN = { size = true, checked_size = true, args = true, tolerance = true, sizes = true }
@@ -100,7 +125,10 @@ end
 -- The table of a file, with guesses where it says some things by name alone; whether there are any.
 local function table_of(entry, path)
   local said = path and read_args(path) or {}
-  if said.args and said.args[1] then return said, false end
+  if said.args and said.args[1] then
+    with_counts(said.args)
+    return said, false
+  end
   local known = {}
   for _, p in ipairs(entry.params) do known[p.name] = true end
   for _, name in ipairs(settings.keys(said.args or {})) do
@@ -120,9 +148,12 @@ end
 local function check_rows(t, entry, path)
   for i, p in ipairs(entry.params) do
     local arg = (t.args or {})[i]
-    if not arg or arg.name ~= p.name or arg.type ~= p.type or (arg.count ~= nil) ~= p.pointer then
+    if p.tensor then p.type = arg and arg.type or p.type end
+    if not arg or arg.name ~= p.name or arg.type ~= p.type or (arg.count ~= nil) ~= p.pointer
+      or p.tensor and not arg.shape then
       fail("%s: argument %d of %s is %s, %s of type \"%s\": args has %s", path, i, entry.name,
-        p.name, p.pointer and "an array (count)" or "a number (value)", p.type,
+        p.name, p.tensor and "a tensor (shape)" or p.pointer and "an array (count)"
+          or "a number (value)", p.type,
         arg and ("%s of type \"%s\""):format(tostring(arg.name), tostring(arg.type)) or "none")
     end
   end
@@ -137,7 +168,12 @@ local function definition(t, entry, folder)
   textfile.make_folder(folder)
   textfile.write(folder .. "/kernel.cu", ("extern \"C\" __global__ void %s() {}\n"):format(
     entry.name))
-  local plain = { source = "kernel.cu", kernel = entry.name, size = t.size, args = t.args,
+  local args = {}
+  for i, arg in ipairs(t.args) do
+    args[i] = {}
+    for key, value in pairs(arg) do args[i][key] = key ~= "shape" and value or nil end
+  end
+  local plain = { source = "kernel.cu", kernel = entry.name, size = t.size, args = args,
     checked_size = t.checked_size, tolerance = t.tolerance, reference = function() end }
   return kerneltable.definition(plain, folder)
 end
@@ -149,8 +185,13 @@ end
 local function case_of(self, spec)
   local made = self.definition:case(spec)
   local names = tablecase.names(self.definition.kernel_table, made.size, {}, made.values)
-  local case = { name = made.name, arrays = made.arrays, numbers = {} }
-  for _, arg in ipairs(self.table.args) do
+  local case = { name = made.name, arrays = made.arrays, numbers = {}, shapes = {} }
+  for i, arg in ipairs(self.table.args) do
+    local where = tablecase.where(self.definition.kernel_table, i)
+    for d, size in ipairs(arg.shape or {}) do
+      case.shapes[arg.name] = case.shapes[arg.name] or {}
+      case.shapes[arg.name][d] = expression.number(size, names, where)
+    end
     if arg.value ~= nil then case.numbers[arg.name] = names[arg.name] end
   end
   return case
@@ -158,10 +199,10 @@ end
 
 -- The same by the names of another function's parameters.
 local function for_entry(case, old, new)
-  local renamed = { arrays = {}, numbers = {} }
+  local renamed = { arrays = {}, numbers = {}, shapes = {} }
   for i, p in ipairs(old.params) do
     local name = new.params[i].name
-    renamed.arrays[name], renamed.numbers[name] = case.arrays[p.name], case.numbers[p.name]
+    for key, list in pairs(renamed) do list[name] = case[key][p.name] end
   end
   return renamed
 end
@@ -214,15 +255,37 @@ local function largest(array)
   return low and math.max(math.abs(low), math.abs(high)) or 0
 end
 
+-- Answers of the new function by the old one's names.
+local function renamed(self, got)
+  local list = {}
+  for name, array in pairs(got) do list[name] = name:find "^result " and array or nil end
+  for i, p in ipairs(self.old.params) do list[p.name] = got[self.new.params[i].name] end
+  return list
+end
+
+-- The tensors that a function returns: "1 of 33x30, 2 of 33".
+local function results_of(answers)
+  local list = {}
+  for _, name in ipairs(settings.keys(answers)) do list[#list + 1] = name:match "^result (.*)" end
+  return list[1] and table.concat(list, ", ") or "none"
+end
+
+-- Did both leave a tensor that they were given as it was? It is no answer then.
+local function is_unchanged(case, name, right, answers)
+  local given = case.arrays[name]
+  return given and given:bytes() == right:bytes() and given:bytes() == answers:bytes()
+end
+
 -- How answers compare, over all arrays: { n, off, max_error, unset }; slack by array.
-local function compared(self, expected, got, slack)
+local function compared(self, case, expected, got, slack)
   local all = { n = 0, off = 0, max_error = 0, nan = 0 }
-  for i, p in ipairs(self.old.params) do
-    local right = expected[p.name]
-    local answers = right and got[self.new.params[i].name]
-    if answers then
+  local tensors = {}
+  for _, p in ipairs(self.old.params) do tensors[p.name] = p.tensor end
+  for _, name in ipairs(settings.keys(expected)) do
+    local right, answers = expected[name], got[name]
+    if answers and not (tensors[name] and is_unchanged(case, name, right, answers)) then
       local limits = tolerances.options(self.tolerance or {
-        max_error = math.max(SHARE * math.min(largest(right), 1e30), slack and slack[p.name] or 0),
+        max_error = math.max(SHARE * math.min(largest(right), 1e30), slack and slack[name] or 0),
         rel_error = RELATIVE })
       local c = core.array.compare(answers, right, limits)
       all.n, all.off = all.n + c.n, all.off + math.floor(c.off * c.n + 0.5)
@@ -256,7 +319,7 @@ local function extent_of(case, answers)
   local list = {}
   for name, after in pairs(answers) do
     local before, last = case.arrays[name], #after
-    while last > 0 and after[last] == before[last] do last = last - 1 end
+    while before and last > 0 and after[last] == before[last] do last = last - 1 end
     list[#list + 1] = name .. last
   end
   table.sort(list)
@@ -265,10 +328,13 @@ end
 
 local function why_wrong(self, case, old, new)
   if new.why then return new.why end
-  local c = compared(self, old.answers, new.answers)
+  local got = renamed(self, new.answers)
+  local was, is = results_of(old.answers), results_of(got)
+  if was ~= is then return ("it returns other tensors: %s in place of %s"):format(is, was) end
+  local c = compared(self, case, old.answers, got)
   if c.off == 0 then return nil, c end
   local slack = rounding(self, case, old.answers)
-  local again = slack and compared(self, old.answers, new.answers, slack)
+  local again = slack and compared(self, case, old.answers, got, slack)
   if again and again.off == 0 then return nil, again end
   return ("%s of %s answers, largest error %.3g"):format(progress.grouped(c.off),
     progress.grouped(c.n), c.max_error), c
@@ -307,6 +373,7 @@ local function row_of(self, one)
   end
   if row.why then row.verdict = "wrong" end
   row.ns, row.old_ns, row.bytes, row.old_bytes = new.ns, old.ns, new.bytes, old.bytes
+  row.is_again = one.again
   row.launches, row.old_launches = new.launches, old.launches
   return row
 end
@@ -374,6 +441,7 @@ function M.of(o, folder, scratch)
   if why then fail("%s", why) end
   self.table, self.is_guess = table_of(self.old, o.args)
   check_rows(self.table, self.old, o.args or "the guess")
+  for i, p in ipairs(self.new.params) do p.type = p.tensor and self.old.params[i].type or p.type end
   self.definition = definition(self.table, self.old, folder .. "/old")
   self.tolerance = self.table.tolerance
   self.args_file = folder .. "/old/whole.lua"

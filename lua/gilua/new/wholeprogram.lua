@@ -18,6 +18,8 @@ local M = {}
 local CHECKS = { races = true, ["global-races"] = true, uninit = true }
 local BUILD_S, RUN_S = 300, 60
 local DTYPES = { f32 = "gilua_f32", f64 = "gilua_f64" }
+local INTEGERS = { i32 = "int", i64 = "int64_t", u8 = "uint8_t" } -- of tensors
+local PYTORCH = core.home .. "/lua/gilua/include/pytorch" -- headers in its place
 
 -- In the program arrays lie in files NAME.in; those that the function may write go to NAME.out.
 -- As doubles: `float` is double in the file, and the files' floats are converted.
@@ -27,6 +29,7 @@ local HEAD = [[
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <stdexcept>
 #include <string>
 #include <vector>
 typedef float gilua_f32;
@@ -77,16 +80,65 @@ template <class Kept, class T> struct gilua_array {
     }
 };
 
-int main(int, char **gilua_argv) {
+%sstatic void gilua_run(char **gilua_argv) {
     for (int gilua_i = 1; gilua_i < 3; gilua_i++) { /* data before, if anything; its own */
         gilua_folder = gilua_argv[gilua_i];
         if (gilua_folder.empty()) continue;
+]]
+
+-- Tensors that a function returns go to files resultN.TYPE.SIZES.out; halves become floats.
+local RESULTS = [[
+static int gilua_results;
+template <class T> static void gilua_result(T) {}
+static void gilua_result(torch::Tensor t) {
+    using K = c10::ScalarType;
+    if (t.scalar_type() == K::Half || t.scalar_type() == K::BFloat16) t = t.to(K::Float);
+    K k = t.scalar_type();
+    std::vector<char> bytes = torch::raw(t);
+    bool as_floats = %s && k == K::Double;
+    std::string name = gilua_folder + "/result" + std::to_string(++gilua_results) +
+        (k == K::Float || as_floats ? ".f32." : k == K::Double ? ".f64." : k == K::Int ? ".i32."
+        : k == K::Long ? ".i64." : ".u8.");
+    for (int64_t d = 0; d < t.dim(); d++) name += (d ? "x" : "") + std::to_string(t.size(d));
+    FILE *f = fopen((name + ".out").c_str(), "wb");
+    if (!f) gilua_end("a result", "cannot be written");
+    for (int64_t i = 0; i < t.numel() && as_floats; i++) {
+        gilua_f32 one = (gilua_f32)((gilua_f64 *)bytes.data())[i];
+        fwrite(&one, sizeof one, 1, f);
+    }
+    if (!as_floats) fwrite(bytes.data(), 1, bytes.size(), f);
+    fclose(f);
+}
+static void gilua_result(const std::vector<torch::Tensor> &all) {
+    for (const torch::Tensor &t : all) gilua_result(t);
+}
+template <class... T> static void gilua_result(const std::tuple<T...> &all) {
+    std::apply([](const auto &...t) { (gilua_result(t), ...); }, all);
+}
+static c10::IntArrayRef gilua_sizes(const char *text) {
+    c10::IntArrayRef sizes;
+    for (char *end; *text; text = *end ? end + 1 : end) sizes.push_back(strtoll(text, &end, 10));
+    return sizes;
+}
+template <class F> static void gilua_call(F f) {
+    gilua_results = 0;
+    if constexpr (std::is_void_v<decltype(f())>) f();
+    else gilua_result(f());
+}
 ]]
 
 local TAIL = [[
         gilua_check("the function", cudaDeviceSynchronize());
         gilua_check("the function", cudaGetLastError());
 %s    }
+}
+
+int main(int, char **gilua_argv) {
+    try {
+        gilua_run(gilua_argv);
+    } catch (const std::exception &e) {
+        gilua_end("the function", e.what());
+    }
     return 0;
 }
 ]]
@@ -100,7 +152,15 @@ local function outside(text)
   return table.concat(list, "\n") .. "\n"
 end
 
-local function kept_type(p) return DTYPES[p.type] or p.c_type end
+local function kept_type(p)
+  return DTYPES[p.type] or p.tensor and INTEGERS[p.type] or p.c_type
+end
+
+-- The sizes of a tensor are the program's next argument.
+local function given_tensor(i, own, number)
+  return ("torch::from_blob(gilua_a%d.at, gilua_sizes(gilua_argv[%d]), c10::TypeOf<%s>::type)")
+    :format(i, number, own)
+end
 
 -- The text of the program.
 local function text_of(entry, text, as_doubles)
@@ -110,7 +170,8 @@ local function text_of(entry, text, as_doubles)
     if p.pointer then
       lines[#lines + 1] = ("        gilua_array<%s, %s> gilua_a%d(\"%s\", %s);"):format(
         kept_type(p), own, i, p.name, tostring(p.host))
-      given[i] = ("gilua_a%d.at"):format(i)
+      number = number + (p.tensor and 1 or 0)
+      given[i] = p.tensor and given_tensor(i, own, number) or ("gilua_a%d.at"):format(i)
       if not p.const then kept[#kept + 1] = ("        gilua_a%d.keep();\n"):format(i) end
     else
       number = number + 1
@@ -118,9 +179,12 @@ local function text_of(entry, text, as_doubles)
       given[i] = ("(%s)%s(gilua_argv[%d])"):format(own, read, number)
     end
   end
-  lines[#lines + 1] = ("        %s(%s);"):format(entry.name, table.concat(given, ", "))
+  local call = ("%s(%s)"):format(entry.name, table.concat(given, ", "))
+  lines[#lines + 1] = "        " .. (entry.has_tensors
+    and ("gilua_call([&] { return %s; });"):format(call) or call .. ";")
   return HEAD:format(as_doubles and outside(text) or "",
-    as_doubles and "#define float double\n" or "", headers.absolute(entry.path))
+    as_doubles and "#define float double\n" or "", headers.absolute(entry.path),
+    entry.has_tensors and RESULTS:format(tostring(as_doubles or false)) or "")
     .. table.concat(lines, "\n") .. "\n" .. TAIL:format(table.concat(kept))
 end
 
@@ -154,6 +218,7 @@ function M.build(entry, text, scratch, o)
   textfile.write(source, text_of(entry, text, o.as_doubles))
   local words = { "nvcc", "-w", "-O2", "-std=c++17", "-o", path, source }
   for word in programhost.NVCC_FLAGS:gmatch "%S+" do words[#words + 1] = word end
+  if entry.has_tensors then words[#words + 1] = "-I" .. PYTORCH end
   for _, folder in ipairs(o.include or {}) do
     words[#words + 1] = "-I" .. headers.absolute(folder)
   end
@@ -164,21 +229,21 @@ function M.build(entry, text, scratch, o)
   return { entry = entry, path = path, scratch = scratch, elf = elf.read(path) }
 end
 
--- A folder with the arrays that a function is given.
-local function written(program, name, arrays)
-  local folder = program.scratch .. "/" .. name
-  lfs.mkdir(folder)
-  for _, p in ipairs(program.entry.params) do
-    if p.pointer then textfile.write(folder .. "/" .. p.name .. ".in", arrays[p.name]:bytes()) end
-  end
-  return folder
-end
-
 local function empty(folder)
   lfs.mkdir(folder)
   for name in entries(folder) do
     if name ~= "." and name ~= ".." then os.remove(folder .. "/" .. name) end
   end
+end
+
+-- A folder with the arrays that a function is given.
+local function written(program, name, arrays)
+  local folder = program.scratch .. "/" .. name
+  empty(folder)
+  for _, p in ipairs(program.entry.params) do
+    if p.pointer then textfile.write(folder .. "/" .. p.name .. ".in", arrays[p.name]:bytes()) end
+  end
+  return folder
 end
 
 -- The first thing that a run did wrong, by the virtual GPU or by its own words.
@@ -190,6 +255,17 @@ local function fault_of(all, ran)
   if not ran.why then return nil end
   local own = boxedprogram.last_line(ran.text)
   return own ~= "" and (own:gsub("^judge: ", "")) or ran.why
+end
+
+-- The tensors that a function returned: answers, whose names have their sizes.
+local function take_results(folder, found)
+  for name in entries(folder) do
+    local number, type, sizes = name:match "^result(%d+)%.(%w+)%.([%dx]*)%.out$"
+    if number then
+      found.answers[("result %s of %s"):format(number, sizes)] = core.array.frombytes(
+        textfile.read(folder .. "/" .. name, "answers", 1 << 32), type)
+    end
+  end
 end
 
 ---@class WholeRun
@@ -211,6 +287,7 @@ function M.run(program, case, before)
   local words, reports = { program.path, first, folder }, program.scratch .. "/reports"
   empty(reports)
   for _, p in ipairs(program.entry.params) do
+    if p.tensor then words[#words + 1] = table.concat(case.shapes[p.name], "x") end
     if not p.pointer then words[#words + 1] = tostring(case.numbers[p.name]) end
   end
   programhost.write_config(reports, { checks = CHECKS }, programhost.model())
@@ -227,6 +304,7 @@ function M.run(program, case, before)
         textfile.read(folder .. "/" .. p.name .. ".out", "answers", 1 << 32), p.type)
     end
   end
+  take_results(folder, found)
   found.ns, found.bytes, found.launches = 0, 0, 0
   for _, k in ipairs(all.kernels) do
     found.ns, found.bytes = found.ns + k.ns, found.bytes + k.global_bytes

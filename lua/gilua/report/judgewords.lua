@@ -235,7 +235,8 @@ end
 function M.whole_row(row)
   if row.verdict == "wrong" then return ("  %-40s WRONG: %s"):format(row.data, row.why) end
   if row.why then return ("  %-40s not told: %s"):format(row.data, row.why) end
-  return ("  %-40s right, %.3fx"):format(row.data, row.old_ns / row.ns)
+  local times = not row.is_again and (", %.3fx"):format(row.old_ns / row.ns) or ""
+  return ("  %-40s right%s"):format(row.data, times)
 end
 
 --- The verdict and what it rests on.
@@ -251,7 +252,8 @@ function M.whole_verdict(o, w, j)
   else
     lines[2] = ("First fault: on %s (%s): %s"):format(j.fault.data, j.fault.case, j.fault.why)
   end
-  lines[3] = not j.ratio and "Speed: not known, as no full-sized case came to its end"
+  lines[3] = not j.right and "Speed: not asked, as it is wrong"
+    or not j.ratio and "Speed: not known, as no full-sized case came to its end"
     or ("Speed: %s, ticks of the virtual GPU, of all that each launches"):format(
       progress.faster(j.ratio.median))
   if j.right and w.is_guess then

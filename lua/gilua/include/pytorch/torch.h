@@ -3,7 +3,7 @@
 ** A Tensor is contiguous memory of the GPU with sizes and a type. A copy is another name of the same
 ** memory. Nothing is ever freed before its last name ends; out of memory ends the program with
 ** status 3. Model: the C++ interface of PyTorch (pytorch.org/cppdocs); views share their memory,
-** and strides are those of contiguous memory. audit.py puts this file under PyTorch's names. */
+** and strides are those of contiguous memory. The files beside it have PyTorch's names. */
 #pragma once
 #include <cuda_runtime.h>
 #include <cuda_bf16.h>
@@ -148,11 +148,13 @@ class Tensor {
         void *p = nullptr;
         size_t bytes = std::max<size_t>(numel() * bytes_of(t), 1);
         if ((managed ? cudaMallocManaged(&p, bytes) : cudaMalloc(&p, bytes)) != cudaSuccess) {
-            fprintf(stderr, "audit: no %zu bytes of GPU memory\n", bytes);
+            fprintf(stderr, "no %zu bytes of GPU memory\n", bytes);
             exit(3);
         }
         memory = std::shared_ptr<void>(p, [](void *q) { cudaFree(q); });
     }
+    Tensor(IntArrayRef sizes, ScalarType t, void *data)
+        : memory(data, [](void *) {}), shape(std::move(sizes)), kind(t) {}
     bool defined() const { return memory != nullptr; }
     int64_t dim() const { return (int64_t)shape.size(); }
     int64_t ndimension() const { return dim(); }
@@ -281,6 +283,10 @@ class Tensor {
     }
 };
 
+/* Memory of the GPU that somebody else frees, as a tensor. */
+inline Tensor from_blob(void *data, IntArrayRef s, TensorOptions o = {}) {
+    return Tensor(std::move(s), o.type, data);
+}
 inline Tensor empty(IntArrayRef s, TensorOptions o = {}) { return Tensor(std::move(s), o.type); }
 inline Tensor zeros(IntArrayRef s, TensorOptions o = {}) {
     return Tensor(std::move(s), o.type).zero_();
@@ -454,9 +460,14 @@ namespace at { namespace cuda { using c10::cuda::CUDAGuard; using c10::cuda::Opt
 #define C10_CUDA_CHECK(call) TORCH_CHECK((call) == cudaSuccess)
 #define AT_CUDA_CHECK C10_CUDA_CHECK
 #define C10_CUDA_KERNEL_LAUNCH_CHECK() TORCH_CHECK(cudaGetLastError() == cudaSuccess)
-/* Kernels of the audit are asked in floats alone. */
+/* Floats and doubles alone. */
 #define AT_DISPATCH_FLOATING_TYPES(type, name, ...)                                                \
     do {                                                                                           \
+        if ((type) == torch::kDouble) {                                                            \
+            using scalar_t = double;                                                               \
+            __VA_ARGS__();                                                                         \
+            break;                                                                                 \
+        }                                                                                          \
         TORCH_CHECK((type) == torch::kFloat);                                                      \
         using scalar_t = float;                                                                    \
         __VA_ARGS__();                                                                             \
