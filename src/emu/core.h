@@ -65,7 +65,8 @@ enum {
     ORDER_STRONG = 2,  /* volatile, .relaxed, .acquire, .release; all atomics are */
     ORDER_RELEASE = 4, /* as if a fence came first */
     ORDER_ACQUIRE = 8, /* as if a fence came behind */
-    ORDER_BLOCK = 16,  /* of the block's scope */
+    ORDER_BLOCK = 16,  /* of the block's scope; */
+    ORDER_CLUSTER = 32768, /* of the cluster's; else of the GPU's */
     ORDER_VOLATILE = 32,
     ORDER_TESTED = 64,    /* a volatile load, of what is compared with something */
     ORDER_EXPECTED = 128, /* a load of what a compare-and-swap at the same address expects */
@@ -949,7 +950,7 @@ void shadow_block_end(Machine *m);               /* the running one is over */
 void shadow_barrier(Machine *m, uint32_t warps); /* these warps passed a barrier together */
 void shadow_cluster(Machine *m);                 /* the running block's cluster met */
 void shadow_warp_sync(Machine *m, const Warp *w, uint32_t lanes);
-void shadow_fence(Machine *m, const Warp *w, bool whole_gpu); /* by the active lanes */
+void shadow_fence(Machine *m, const Warp *w, unsigned order); /* by the active lanes; ORDER_… of its scope */
 /* A cp.async to these bytes of shared memory begins (1), or is over (-1). */
 void shadow_copy(Machine *m, uint64_t at, unsigned bytes, int change);
 /* A copy wrote to a block's shared memory. */

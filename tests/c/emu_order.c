@@ -9,10 +9,17 @@ enum { KEY = 64, OTHER_KEY = 128, BLOCKS = 6 };
 static BlockOrder block[BLOCKS];
 static Handovers places;
 
+static unsigned cluster[3] = {1, 1, 1};
+
+static void open_block(uint32_t i) {
+    static const unsigned grid[3] = {BLOCKS, 1, 1};
+    order_begin(&block[i], i, grid, cluster);
+}
+
 static void begin(void) {
     handovers_free(&places);
     places = (Handovers){0};
-    for (uint32_t i = 0; i < BLOCKS; i++) order_begin(&block[i], i);
+    for (uint32_t i = 0; i < BLOCKS; i++) open_block(i);
 }
 
 /* An access of a thread at a time, in the block's epoch as it is now. */
@@ -25,21 +32,21 @@ static Touch touch(int at, int thread, uint64_t time) {
                    .thread = (uint16_t)thread};
 }
 
-static void fence(int at, int thread, uint64_t time, bool whole_gpu) {
-    order_release(&block[at], thread, time, whole_gpu);
-    order_acquire(&block[at], thread, whole_gpu);
+static void fence(int at, int thread, uint64_t time, Scope scope) {
+    order_release(&block[at], thread, time, scope);
+    order_acquire(&block[at], thread, scope);
 }
 
 /* A thread writes a flag by an atomic; another block's thread 0 reads it, and fences. */
 static void give(int from, int thread, uint64_t key) {
-    order_give(&block[from], &places, key, thread, true, false);
+    order_give(&block[from], &places, key, thread, FENCE_GPU, false);
 }
 static void look(int to, int thread, uint64_t key) {
-    order_take(&block[to], &places, key, thread, true, true);
+    order_take(&block[to], &places, key, thread, FENCE_GPU, true);
 }
 static void take(int to, uint64_t key) {
     look(to, 0, key);
-    order_acquire(&block[to], 0, true);
+    order_acquire(&block[to], 0, FENCE_GPU);
 }
 
 static void over(int at, int thread, Touch then, bool want, const char *what) {
@@ -80,7 +87,7 @@ static void test_fence(void) {
     give(0, 3, KEY);
     take(1, KEY);
     over(1, 0, before, false, "a flag without a fence hands nothing over");
-    fence(0, 3, 6, true);
+    fence(0, 3, 6, FENCE_GPU);
     take(1, KEY);
     over(1, 0, before, false, "nor one that was written before the fence");
     give(0, 3, KEY);
@@ -95,14 +102,14 @@ static void test_fence(void) {
     over(1, 0, touch(0, 35, 5), false, "  nor a lane of another warp");
     over(1, 0, touch(2, 3, 5), false, "  nor a thread of another block");
     over(2, 0, before, false, "  and to the block that read it alone");
-    order_begin(&block[1], 1);
+    open_block(1);
     over(1, 0, before, false, "a new block has taken nothing");
 }
 
 static void test_scope(void) {
     begin();
     Touch before = touch(0, 3, 5);
-    fence(0, 3, 6, false);
+    fence(0, 3, 6, FENCE_BLOCK);
     give(0, 3, KEY);
     take(1, KEY);
     over(1, 0, before, false, "a fence for the block counts for no other block");
@@ -113,25 +120,55 @@ static void test_scope(void) {
     order_barrier(&block[0]);
     begin();
     before = touch(0, 3, 5);
-    fence(0, 3, 6, true);
+    fence(0, 3, 6, FENCE_GPU);
     give(0, 3, KEY);
     take(0, KEY);
     over(0, 0, before, true, "one for the GPU counts in the block too");
     begin();
     before = touch(0, 3, 5);
-    fence(0, 3, 6, true);
+    fence(0, 3, 6, FENCE_GPU);
     give(0, 3, KEY);
     look(1, 0, KEY);
-    order_acquire(&block[1], 0, false);
+    order_acquire(&block[1], 0, FENCE_BLOCK);
     over(1, 0, before, false, "a reader's fence for its block takes nothing of another");
-    order_acquire(&block[1], 0, true);
+    order_acquire(&block[1], 0, FENCE_GPU);
     over(1, 0, before, true, "one for the GPU behind it does");
     begin();
     before = touch(0, 3, 5);
-    fence(0, 3, 6, true);
-    order_give(&block[0], &places, KEY, 3, false, false);
+    fence(0, 3, 6, FENCE_GPU);
+    order_give(&block[0], &places, KEY, 3, FENCE_BLOCK, false);
     take(1, KEY);
     over(1, 0, before, false, "a flag of the block's scope hands nothing to another block");
+}
+
+/* A thread's work, fence and flag in one scope, and another block's read and fence in another. */
+static bool handed(int to, Scope from, Scope in) {
+    begin();
+    Touch before = touch(0, 3, 5);
+    fence(0, 3, 6, from);
+    order_give(&block[0], &places, KEY, 3, from, false);
+    order_take(&block[to], &places, KEY, 0, in, true);
+    order_acquire(&block[to], 0, in);
+    return order_is_over(&block[to], &before, 0, false);
+}
+
+static void test_cluster(void) {
+    cluster[0] = 2;
+    begin();
+    is_int(order_scope(&block[2], 2), FENCE_BLOCK, "a block itself");
+    is_int(order_scope(&block[2], 3), FENCE_CLUSTER, "a block of its cluster");
+    is_int(order_scope(&block[2], 1), FENCE_GPU, "the block before it, of another cluster");
+    is_int(handed(1, FENCE_CLUSTER, FENCE_CLUSTER), true, "the cluster's scope holds inside it");
+    is_int(handed(1, FENCE_GPU, FENCE_CLUSTER), true, "  for what is given to the GPU, too");
+    is_int(handed(1, FENCE_CLUSTER, FENCE_GPU), true, "  and for a reader of the GPU's");
+    is_int(handed(1, FENCE_BLOCK, FENCE_CLUSTER), false, "  not for what is given to a block");
+    is_int(handed(1, FENCE_CLUSTER, FENCE_BLOCK), false, "  nor for a reader of the block's");
+    is_int(handed(2, FENCE_CLUSTER, FENCE_CLUSTER), false, "it ends where the cluster does");
+    is_int(handed(2, FENCE_CLUSTER, FENCE_GPU), false, "  whatever the reader's scope is");
+    is_int(handed(2, FENCE_GPU, FENCE_CLUSTER), false, "  or the giver's");
+    is_int(handed(2, FENCE_GPU, FENCE_GPU), true, "the GPU's goes on");
+    cluster[0] = 1;
+    is_int(handed(1, FENCE_CLUSTER, FENCE_CLUSTER), false, "a launch without clusters has none");
 }
 
 static void test_fence_and_lanes(void) {
@@ -139,7 +176,7 @@ static void test_fence_and_lanes(void) {
     Touch met = touch(0, 4, 5);
     order_warp_sync(&block[0], 0, 1u << 3 | 1u << 4);
     order_warp_sync(&block[0], 0, 1u << 3 | 1u << 5);
-    fence(0, 3, 6, true);
+    fence(0, 3, 6, FENCE_GPU);
     give(0, 3, KEY);
     take(1, KEY);
     over(1, 0, met, true, "a fence is behind what its lane's met ones did");
@@ -148,7 +185,7 @@ static void test_fence_and_lanes(void) {
     order_warp_sync(&block[0], 0, 1u << 3 | 1u << 4);
     order_barrier(&block[0]);
     met = touch(0, 4, 5);
-    fence(0, 3, 6, true);
+    fence(0, 3, 6, FENCE_GPU);
     give(0, 3, KEY);
     take(1, KEY);
     over(1, 0, met, false, "who was met before a barrier was not met behind it");
@@ -157,7 +194,7 @@ static void test_fence_and_lanes(void) {
 static void test_fence_and_barrier(void) {
     begin();
     Touch first = touch(0, 9, 5), own = touch(0, 0, 5);
-    fence(0, 0, 6, true);
+    fence(0, 0, 6, FENCE_GPU);
     order_barrier(&block[0]);
     Touch second = touch(0, 0, 8);
     give(0, 9, KEY);
@@ -171,7 +208,7 @@ static void test_fence_and_barrier(void) {
     over(1, 0, second, false, "  nor behind a second barrier without a fence");
     begin();
     first = touch(0, 40, 5);
-    for (int i = 0; i < 64; i++) fence(0, i, 6, true);
+    for (int i = 0; i < 64; i++) fence(0, i, 6, FENCE_GPU);
     order_barrier(&block[0]);
     give(0, 0, KEY);
     take(1, KEY);
@@ -181,14 +218,14 @@ static void test_fence_and_barrier(void) {
     first = touch(0, 9, 5);
     order_barrier(&block[0]);
     Touch others = touch(0, 9, 6);
-    fence(0, 0, 7, true);
+    fence(0, 0, 7, FENCE_GPU);
     give(0, 0, KEY);
     take(1, KEY);
     over(1, 0, first, true, "a fence behind a barrier covers all before the barrier");
     over(1, 0, others, false, "  not what others did behind it");
     begin();
     first = touch(0, 0, 5);
-    fence(0, 0, 6, false);
+    fence(0, 0, 6, FENCE_BLOCK);
     order_barrier(&block[0]);
     give(0, 0, KEY);
     take(1, KEY);
@@ -199,13 +236,13 @@ static void test_fence_and_barrier(void) {
 static void test_acquire(void) {
     begin();
     Touch before = touch(0, 3, 5);
-    fence(0, 3, 6, true);
+    fence(0, 3, 6, FENCE_GPU);
     give(0, 3, KEY);
     look(1, 5, KEY);
     over(1, 5, before, false, "a flag that is read without a fence behind it");
-    order_acquire(&block[1], 6, true);
+    order_acquire(&block[1], 6, FENCE_GPU);
     over(1, 6, before, false, "  with the fence of another thread");
-    order_acquire(&block[1], 5, true);
+    order_acquire(&block[1], 5, FENCE_GPU);
     over(1, 5, before, true, "  with its own");
     over(1, 6, before, false, "another lane does not know");
     order_warp_sync(&block[1], 0, 1u << 5 | 1u << 6);
@@ -215,7 +252,7 @@ static void test_acquire(void) {
     over(1, 40, before, true, "  until a barrier");
     begin();
     before = touch(0, 3, 5);
-    fence(0, 3, 6, true);
+    fence(0, 3, 6, FENCE_GPU);
     give(0, 3, KEY);
     look(1, 5, KEY);
     order_barrier(&block[1]);
@@ -226,14 +263,14 @@ static void test_acquire(void) {
 static void test_replace(void) {
     begin();
     Touch first = touch(0, 3, 5), second = touch(2, 3, 5);
-    fence(0, 3, 6, true);
+    fence(0, 3, 6, FENCE_GPU);
     give(0, 3, KEY);
-    fence(2, 3, 6, true);
+    fence(2, 3, 6, FENCE_GPU);
     give(2, 3, KEY);
     take(1, KEY);
     over(1, 0, first, true, "behind an atomic the first release is there");
     over(1, 0, second, true, "  and its own");
-    order_give(&block[4], &places, KEY, 0, true, true);
+    order_give(&block[4], &places, KEY, 0, FENCE_GPU, true);
     take(3, KEY);
     over(3, 0, first, false, "behind a store of a thread that released nothing neither is");
     over(3, 0, second, false, "  neither");
@@ -242,8 +279,8 @@ static void test_replace(void) {
 static void test_two_warps(void) {
     begin();
     Touch first = touch(0, 3, 5), second = touch(0, 40, 7);
-    fence(0, 3, 6, true);
-    fence(0, 40, 8, true);
+    fence(0, 3, 6, FENCE_GPU);
+    fence(0, 40, 8, FENCE_GPU);
     give(0, 3, KEY);
     give(0, 40, KEY);
     take(1, KEY);
@@ -252,22 +289,22 @@ static void test_two_warps(void) {
     over(1, 0, touch(0, 40, 9), false, "  not what comes behind both fences");
     begin();
     first = touch(0, 3, 9);
-    fence(0, 3, 10, true);
+    fence(0, 3, 10, FENCE_GPU);
     give(0, 3, KEY);
-    fence(0, 4, 4, true);
+    fence(0, 4, 4, FENCE_GPU);
     give(0, 4, KEY);
     take(1, KEY);
     over(1, 0, first, true, "the later of two fences counts, whichever writes first");
     over(1, 0, touch(0, 4, 3), true, "  and both lanes of the warp");
     over(1, 0, touch(0, 35, 3), false, "  not those of another warp");
-    fence(0, 40, 1, true);
+    fence(0, 40, 1, FENCE_GPU);
     give(0, 40, KEY);
     take(1, KEY);
     over(1, 0, touch(0, 40, 1), true, "  which come in with a fence at the very first time");
     begin();
-    fence(0, 9, 4, true);
+    fence(0, 9, 4, FENCE_GPU);
     order_barrier(&block[0]);
-    fence(0, 3, 10, true);
+    fence(0, 3, 10, FENCE_GPU);
     give(0, 3, KEY);
     give(0, 40, KEY);
     take(1, KEY);
@@ -280,7 +317,7 @@ static void test_many_blocks(void) {
     static const int order[] = {4, 1, 3, 0};
     begin();
     for (int i = 0; i < 4; i++) {
-        fence(order[i], 0, 10 + (uint64_t)order[i], true);
+        fence(order[i], 0, 10 + (uint64_t)order[i], FENCE_GPU);
         give(order[i], 0, KEY + 4 * (uint64_t)i);
         take(2, KEY + 4 * (uint64_t)i);
     }
@@ -301,20 +338,20 @@ static void test_many_places(void) {
     int wrong = 0;
     begin();
     for (uint64_t i = 1; i <= MANY; i++) {
-        order_begin(&block[0], 0);
-        fence(0, 0, i, true);
+        open_block(0);
+        fence(0, 0, i, FENCE_GPU);
         give(0, 0, 4 * i);
         take(2, 2); /* where nothing was written, however full the table is */
     }
     for (uint64_t i = 1; i <= MANY; i++) {
-        order_begin(&block[1], 1);
+        open_block(1);
         take(1, 4 * i);
         Touch last = touch(0, 0, i), next = touch(0, 0, i + 1);
         wrong +=
             !order_is_over(&block[1], &last, 0, false) + order_is_over(&block[1], &next, 0, false);
     }
     is_int(wrong, 0, "300 places hand over what came before the fence of each");
-    order_begin(&block[1], 1);
+    open_block(1);
     take(1, 2);
     over(1, 0, touch(0, 0, 1), false, "a place where nothing was written hands nothing over");
 }
@@ -322,17 +359,17 @@ static void test_many_places(void) {
 /* A block that begins where another one ended keeps none of its fences. */
 static void test_again(void) {
     begin();
-    fence(0, 3, 6, true);
+    fence(0, 3, 6, FENCE_GPU);
     order_barrier(&block[0]);
-    order_begin(&block[0], 0);
+    open_block(0);
     is_int(block[0].epoch, 0, "a block that begins has passed no barrier");
     Touch before = touch(0, 3, 5);
     give(0, 3, KEY);
     take(1, KEY);
     over(1, 0, before, false, "and has no fence");
     order_warp_sync(&block[0], 0, 3);
-    order_begin(&block[0], 0);
-    fence(0, 0, 6, true);
+    open_block(0);
+    fence(0, 0, 6, FENCE_GPU);
     give(0, 0, KEY);
     take(1, KEY);
     over(1, 0, touch(0, 1, 5), false, "and met nobody");
@@ -343,6 +380,7 @@ int main(void) {
     test_warp();
     test_fence();
     test_scope();
+    test_cluster();
     test_fence_and_lanes();
     test_fence_and_barrier();
     test_acquire();

@@ -3,7 +3,8 @@
 -- tests/gpu/pairs.lua makes a program of each for a GPU.
 --
 -- A pair: its name, its text, fields of the launch, words of the finding. `bug` and `fix` in the
--- launch are the grid of one of the two. y has 4096 words, f has 64, all 0.
+-- launch are the grid of one of the two, `cluster` is the blocks of a cluster.
+-- y has 4096 words, f has 64, all 0.
 
 local HELP = [[
 __device__ unsigned get(const unsigned *p) { unsigned v;
@@ -27,6 +28,20 @@ local RACES = {
   { "… on a block's own counter are right", [[
     BUG(atomicAdd_block(f + blockIdx.x / 2, 1);) FIX(atomicAdd_block(f + blockIdx.x, 1);) //A]],
     { grid = 3 }, "block's scope" },
+  { "atomics of the cluster's scope on a counter of two clusters", [[
+    asm volatile("red.relaxed.cluster.global.add.u32 [%0], 1;" :: "l"(f) : "memory"); //A]],
+    { bug = 4, fix = 2, cluster = 2 }, "cluster's scope" },
+  { "release of the cluster's scope, to a block of another", [[
+    if (blockIdx.x == 0 && t == 0) {
+      y[0] = 42;
+      asm volatile("st.release.cluster.u32 [%0], 1;" :: "l"(f) : "memory");
+    }
+    if (blockIdx.x == BUG(3) FIX(1) && t == 0) {
+      unsigned v;
+      do asm volatile("ld.acquire.cluster.u32 %0, [%1];" : "=r"(v) : "l"(f) : "memory"); //A
+      while (!v);
+      y[1] = y[0];
+    }]], { grid = 4, cluster = 2 }, "cluster's scope" },
   { "a lock of the block's scope between blocks", [[
     if (t == 0) {
       while (BUG(atomicCAS_block) FIX(atomicCAS)(f, 0u, 1u)); //A

@@ -30,7 +30,8 @@ local y, f = gi.array("i32", 4096), gi.array("i32", 64)
 --- Runs a kernel of the text under all checks.
 local function run(name, variant, o)
   local of = { kernel = variant .. "_" .. name, grid = o[variant] or o.grid or 1,
-    block = o.block or 32, shared = o.shared, check_races = not o.bare and "global" or nil,
+    block = o.block or 32, shared = o.shared, cluster = o.cluster,
+    check_races = not o.bare and "global" or nil,
     count_uninitialised = true, budget = 1 << 32, max_faults = 4,
     args = { dev:buffer(y:fill(0), { label = "y" }), dev:buffer(f:fill(0), { label = "f" }) } }
   return assert(module:launch(of))

@@ -27,10 +27,10 @@ void lock_take(BlockOrder *b, const Handovers *h, uint64_t key, int thread, uint
         b->doubts[thread / LANES] |= 1u << thread % LANES;
 }
 
-void lock_fence(BlockOrder *b, int thread, uint64_t time, bool whole_gpu) {
+void lock_fence(BlockOrder *b, int thread, uint64_t time, Scope scope) {
     if (!is_holding(b, thread)) return;
     Bare *bare = &b->hold[thread].bare;
-    for (int k = 0; k <= (whole_gpu ? FENCE_GPU : FENCE_BLOCK); k++)
+    for (int k = 0; k <= (int)scope; k++)
         if (bare->to[k] == 0) bare->to[k] = time;
 }
 
@@ -54,7 +54,7 @@ void lock_barrier(BlockOrder *b) {
 bool lock_is_bare(const BlockOrder *b, const Touch *then, int thread) {
     if (!(b->doubts[thread / LANES] >> thread % LANES & 1)) return false;
     const Bare *bare = &b->hold[thread].before;
-    uint64_t to = bare->to[then->block == b->block ? FENCE_BLOCK : FENCE_GPU];
+    uint64_t to = bare->to[order_scope(b, then->block)];
     bool own = then->block == b->block && then->thread == thread;
     return !own && then->block == bare->block && then->thread == bare->thread &&
            then->time > bare->from && then->time <= to;

@@ -8,7 +8,7 @@
 **     with a strong access (an atomic, volatile, .relaxed, .release); another thread reads that
 **     place with a strong access and then fences, or reads it with .acquire. What the first thread
 **     did before its fence is over for the second one behind its own, and so is what was over for
-**     the first. A fence or an access of the block's scope counts inside the block alone;
+**     the first. A fence or an access of the block's or the cluster's scope counts inside it alone;
 **   - of a read and a write: where the reader's block then stored to a place in a strong way, and
 **     the writer's block has read that place so. No fence is asked for: what is stored comes of
 **     what was read, and what is written of what was seen, and values do not come out of thin air.
@@ -194,10 +194,10 @@ static void tell_warp(BlockOrder *b, int thread) {
     add_pasts(&b->warp_known[thread / LANES], &b->mind[thread].knows);
 }
 
-void order_acquire(BlockOrder *b, int thread, bool whole_gpu) {
+void order_acquire(BlockOrder *b, int thread, Scope scope) {
     if (!(b->minds[thread / LANES] >> thread % LANES & 1)) return;
     Mind *mind = &b->mind[thread];
-    for (int k = 0; k <= (whole_gpu ? FENCE_GPU : FENCE_BLOCK); k++) {
+    for (int k = 0; k <= (int)scope; k++) {
         add_pasts(&mind->knows, &mind->seen[k]);
         mind->seen[k].n = 0;
     }
@@ -214,8 +214,25 @@ static bool knows(const BlockOrder *b, const Touch *then, int thread, bool stron
 
 /* --- a block --- */
 
-void order_begin(BlockOrder *b, uint32_t block) {
+/* Have two blocks along a direction one cluster? */
+static bool is_near(const BlockOrder *b, int k, uint32_t one, uint32_t other) {
+    return one / b->cluster[k] == other / b->cluster[k];
+}
+
+Scope order_scope(const BlockOrder *b, uint32_t block) {
+    const unsigned *g = b->grid;
+    uint32_t own = b->block;
+    if (own == block) return FENCE_BLOCK;
+    bool is_one = is_near(b, 0, own % g[0], block % g[0]) &&
+                  is_near(b, 1, own / g[0] % g[1], block / g[0] % g[1]) &&
+                  is_near(b, 2, own / g[0] / g[1], block / g[0] / g[1]);
+    return is_one ? FENCE_CLUSTER : FENCE_GPU;
+}
+
+void order_begin(BlockOrder *b, uint32_t block, const unsigned grid[3], const unsigned cluster[3]) {
     b->block = block;
+    memcpy(b->grid, grid, sizeof b->grid);
+    memcpy(b->cluster, cluster, sizeof b->cluster);
     b->epoch = 0;
     for (int i = 0; i < LANES; i++) {
         each_mind(b, i, FULL_MASK, empty_mind);
@@ -289,26 +306,27 @@ void order_warp_sync(BlockOrder *b, int warp, uint32_t lanes) {
         memcpy(met[__builtin_ctz(left)], all, sizeof all);
 }
 
-void order_release(BlockOrder *b, int thread, uint64_t time, bool whole_gpu) {
+void order_release(BlockOrder *b, int thread, uint64_t time, Scope scope) {
     int warp = thread / LANES;
     uint32_t lanes = met_now(b, warp, thread % LANES);
     Past own = {b->block, b->epoch, 1u << warp, lanes, time};
-    for (int k = 0; k <= (whole_gpu ? FENCE_GPU : FENCE_BLOCK); k++) {
+    for (int k = 0; k <= (int)scope; k++) {
         b->fence[k][thread] = own;
         join(&b->fencing[k], &own);
     }
     b->any_fence = true;
 }
 
-/* Adds what a place hands over in the block's scope, and in the GPU's (or NULL). */
-static void see(const BlockOrder *b, const Handover *o, Pasts *in_block, Pasts *in_gpu) {
-    const Past *near = past_of(&o->pasts[FENCE_BLOCK], b->block);
-    if (o->giver == b->block) add_pasts(in_block, &o->pasts[FENCE_BLOCK]);
-    else if (near) add_past(in_block, near);
-    if (in_gpu) add_pasts(in_gpu, &o->pasts[FENCE_GPU]);
+/* Adds what a place hands over in a scope: all, where who gave last is in it, else what blocks of
+** it did. */
+static void see(const BlockOrder *b, const Handover *o, Scope scope, Pasts *to) {
+    const Pasts *given = &o->pasts[scope];
+    bool all = scope == FENCE_GPU || order_scope(b, o->giver) <= scope;
+    for (int i = 0; i < given->n; i++)
+        if (all || order_scope(b, given->at[i].block) <= scope) add_past(to, &given->at[i]);
 }
 
-void order_take(BlockOrder *b, const Handovers *h, uint64_t key, int thread, bool whole_gpu,
+void order_take(BlockOrder *b, const Handovers *h, uint64_t key, int thread, Scope scope,
                 bool is_lock) {
     const Handover *o = handover_at(h, key);
     if (o == NULL) return;
@@ -317,9 +335,11 @@ void order_take(BlockOrder *b, const Handovers *h, uint64_t key, int thread, boo
     mind->key = key;
     mind->version = o->version;
     add_spans(&b->read, &o->read);
-    see(b, o, &mind->seen[FENCE_BLOCK], whole_gpu ? &mind->seen[FENCE_GPU] : NULL);
+    for (int k = 0; k <= (int)scope; k++) {
+        see(b, o, (Scope)k, &mind->seen[k]);
+        if (!is_lock) see(b, o, (Scope)k, &mind->glimpsed);
+    }
     if (is_lock) return;
-    see(b, o, &mind->glimpsed, whole_gpu ? &mind->glimpsed : NULL);
     b->any_known |= mind->glimpsed.n > 0;
 }
 
@@ -334,7 +354,7 @@ static void give_pasts(const BlockOrder *b, Pasts *to, int thread, int scope) {
     if (b->minds[thread / LANES] >> thread % LANES & 1) add_pasts(to, &b->mind[thread].knows);
 }
 
-void order_give(const BlockOrder *b, Handovers *h, uint64_t key, int thread, bool whole_gpu,
+void order_give(const BlockOrder *b, Handovers *h, uint64_t key, int thread, Scope scope,
                 bool replaces) {
     bool has_any = b->any_fence || b->any_known;
     if (!has_any && (h->n == 0 || !replaces || place_of(h, key)->key == 0)) return;
@@ -343,7 +363,7 @@ void order_give(const BlockOrder *b, Handovers *h, uint64_t key, int thread, boo
     o->version++;
     for (int k = 0; k < FENCE_SCOPES; k++) {
         if (replaces) o->pasts[k].n = 0;
-        if (has_any && (whole_gpu || k == FENCE_BLOCK)) give_pasts(b, &o->pasts[k], thread, k);
+        if (has_any && k <= (int)scope) give_pasts(b, &o->pasts[k], thread, k);
     }
 }
 

@@ -132,6 +132,7 @@ typedef enum Verdict {
     BENIGN_EXPECTED,
     GUILTY,
     GUILTY_SCOPE,
+    GUILTY_CLUSTER,
     GUILTY_LAST,
     GUILTY_UNTESTED,
     GUILTY_LOCK,
@@ -179,10 +180,12 @@ static bool has_seen(const Cell *cell, const Touch *now) {
 }
 
 /* Of two strong accesses, in no order. */
-static Verdict judge_strong(const Cell *cell, const Touch *then, bool then_writes,
-                            const Deed *now) {
+static Verdict judge_strong(const BlockOrder *b, const Cell *cell, const Touch *then,
+                            bool then_writes, const Deed *now) {
     int one = then->order | now->by->order, both = then->order & now->by->order;
-    if (one & ORDER_BLOCK && then->block != now->by->block) return GUILTY_SCOPE;
+    Scope needs = one & (ORDER_BLOCK | ORDER_CLUSTER) ? order_scope(b, then->block) : FENCE_BLOCK;
+    if (one & ORDER_BLOCK && needs > FENCE_BLOCK) return GUILTY_SCOPE;
+    if (one & ORDER_CLUSTER && needs > FENCE_CLUSTER) return GUILTY_CLUSTER;
     if (!(one & ORDER_VOLATILE)) return IN_ORDER;
     if (!(now->writes && then_writes)) {
         return both & ORDER_VOLATILE && !(one & ORDER_TESTED) ? GUILTY_UNTESTED : IN_ORDER;
@@ -196,15 +199,16 @@ static Verdict judge(const BlockOrder *b, const Cell *cell, const Touch *then, b
     const Touch *by = now->by;
     bool same = now->writes && now->same;
     int one = then->order | by->order;
-    if (then->order & by->order & ORDER_ATOMIC && !(one & (ORDER_BLOCK | ORDER_VOLATILE)))
-        return IN_ORDER;
+    bool is_wide = !(one & (ORDER_BLOCK | ORDER_CLUSTER | ORDER_VOLATILE));
+    if (then->order & by->order & ORDER_ATOMIC && is_wide) return IN_ORDER;
     if (then->time == by->time && same) return IN_ORDER;
     if (is_over(b, then, by)) {
         bool bare = lock_is_bare(b, then, by->thread) && !(then->order & by->order & ORDER_ATOMIC);
         return bare ? GUILTY_LOCK : IN_ORDER;
     }
     if (then_writes ? is_observed(b, cell, then, by) : order_read_is_over(b, then)) return IN_ORDER;
-    if (then->order & by->order & ORDER_STRONG) return judge_strong(cell, then, then_writes, now);
+    if (then->order & by->order & ORDER_STRONG)
+        return judge_strong(b, cell, then, then_writes, now);
     if (same && (then_writes || cell->changed < then->time)) return BENIGN_VALUE;
     if (!now->writes && cell->changed == 0) return BENIGN_VALUE;
     const Touch *write = now->writes ? by : then, *other = now->writes ? then : by;
@@ -219,6 +223,7 @@ static void describe_then(const Access *a, const Touch *then, Verdict v, char *o
         [BENIGN_EXPECTED] = "; a compare-and-swap expects it",
         [GUILTY] = "",
         [GUILTY_SCOPE] = "; an access of the block's scope is atomic for its own block alone",
+        [GUILTY_CLUSTER] = "; an access of the cluster's scope is atomic for its own cluster alone",
         [GUILTY_LAST] = "; which of the two values stays is not certain",
         [GUILTY_UNTESTED] = "; volatile orders nothing, and the value is used without a test",
         [GUILTY_LOCK] = "; it has taken the lock without a fence behind that",

@@ -202,7 +202,7 @@ void shadow_block(Machine *m) {
     b->runs = true;
     b->serial = ++s->begun;
     b->number = block_number(m);
-    order_begin(&b->order, (uint32_t)b->number);
+    order_begin(&b->order, (uint32_t)b->number, m->launch->grid, m->cluster);
     s->here = b;
 }
 
@@ -249,13 +249,14 @@ void shadow_warp_sync(Machine *m, const Warp *w, uint32_t lanes) {
     order_warp_sync(&m->shadow->here->order, w->index, lanes);
 }
 
-void shadow_fence(Machine *m, const Warp *w, bool whole_gpu) {
+void shadow_fence(Machine *m, const Warp *w, unsigned order) {
     Shadow *s = m->shadow;
+    Scope scope = scope_of(order);
     for (uint32_t left = w->active; left; left &= left - 1) {
         int thread = w->index * LANES + __builtin_ctz(left);
-        order_release(&s->here->order, thread, s->time, whole_gpu);
-        order_acquire(&s->here->order, thread, whole_gpu);
-        lock_fence(&s->here->order, thread, s->time, whole_gpu);
+        order_release(&s->here->order, thread, s->time, scope);
+        order_acquire(&s->here->order, thread, scope);
+        lock_fence(&s->here->order, thread, s->time, scope);
     }
     s->time++;
 }
@@ -505,14 +506,15 @@ static uint64_t place_key(const Access *a, const uint8_t *memory, unsigned k) {
 ** Bytes of one word hand over together. */
 static void hand_over(const Access *a, Shadow *s, int thread, const uint8_t *memory) {
     BlockOrder *b = &s->here->order;
-    bool atomic = a->order & ORDER_ATOMIC, whole_gpu = !(a->order & ORDER_BLOCK);
+    bool atomic = a->order & ORDER_ATOMIC;
+    Scope scope = scope_of(a->order);
     bool reads = !a->is_write || atomic, replaces = !atomic && a->bytes >= 4;
-    if (a->order & ORDER_RELEASE) order_release(b, thread, s->time, whole_gpu);
+    if (a->order & ORDER_RELEASE) order_release(b, thread, s->time, scope);
     for (unsigned k = 0; k < a->bytes; k += 4) {
         uint64_t key = place_key(a, memory, k);
-        if (reads) order_take(b, &s->handovers, key, thread, whole_gpu, a->order & ORDER_SWAP);
-        if (a->is_write) order_give(b, &s->handovers, key, thread, whole_gpu, replaces);
-        if (!reads && whole_gpu && a->space != PTX_SHARED)
+        if (reads) order_take(b, &s->handovers, key, thread, scope, a->order & ORDER_SWAP);
+        if (a->is_write) order_give(b, &s->handovers, key, thread, scope, replaces);
+        if (!reads && scope == FENCE_GPU && a->space != PTX_SHARED)
             order_give_reads(b, &s->handovers, key, s->time);
     }
 }
@@ -536,7 +538,7 @@ static void order_strong(const Access *a, Shadow *s, int thread, const uint8_t *
                          const uint8_t *value) {
     BlockOrder *b = &s->here->order;
     bool changes = value && memcmp(value, memory, a->bytes) != 0;
-    bool whole_gpu = !(a->order & ORDER_BLOCK);
+    Scope scope = scope_of(a->order);
     uint64_t key = place_key(a, memory, 0);
     if (hands_nothing_over(a, s)) return;
     hand_over(a, s, thread, memory);
@@ -545,8 +547,8 @@ static void order_strong(const Access *a, Shadow *s, int thread, const uint8_t *
     if (changes && a->order & ORDER_SWAP)
         lock_take(b, &s->handovers, key, thread, s->time, word_at(a, memory));
     if (!(a->order & ORDER_ACQUIRE)) return;
-    order_acquire(b, thread, whole_gpu);
-    lock_fence(b, thread, s->time, whole_gpu);
+    order_acquire(b, thread, scope);
+    lock_fence(b, thread, s->time, scope);
 }
 
 static Touch touch_of(const Access *a, const Shadow *s) {

@@ -42,7 +42,7 @@ typedef struct Spans {
     int n, cap;
 } Spans;
 
-enum { FENCE_BLOCK, FENCE_GPU, FENCE_SCOPES };
+typedef enum Scope { FENCE_BLOCK, FENCE_CLUSTER, FENCE_GPU, FENCE_SCOPES } Scope;
 
 /* What a thread has taken over since its block's last barrier: seen in places, without a fence
 ** behind it yet, and known. */
@@ -72,6 +72,7 @@ typedef struct Met { /* the lanes that a lane met by bar.warp.sync, or by a chai
 /* A running block's place in the order of things. */
 typedef struct BlockOrder {
     uint32_t block, epoch; /* index in the grid; barriers that were passed */
+    unsigned grid[2], cluster[3]; /* blocks along x and y; those of a cluster */
     /* per warp, a vector clock for each lane: met[w][i][j] is the last epoch of lane j that lane i
     ** knows to be over; its own, met[w][i][i] + 1, lasts until its next bar.warp.sync */
     uint32_t met[LANES][LANES][LANES];
@@ -105,19 +106,24 @@ typedef struct Handovers { /* a hash table: cap is 0 or a power of two */
 } Handovers;
 
 /* order.c */
-void order_begin(BlockOrder *b, uint32_t block);
+void order_begin(BlockOrder *b, uint32_t block, const unsigned grid[3], const unsigned cluster[3]);
+/* The scope of an access; the least one that has a block, too. */
+static inline Scope scope_of(unsigned order) {
+    return order & ORDER_BLOCK ? FENCE_BLOCK : order & ORDER_CLUSTER ? FENCE_CLUSTER : FENCE_GPU;
+}
+Scope order_scope(const BlockOrder *b, uint32_t block);
 void order_barrier(BlockOrder *b);
 void order_meet(BlockOrder *b, const BlockOrder *other); /* what it did so far is over for b */
 void order_warp_sync(BlockOrder *b, int warp, uint32_t lanes);
 /* The two halves of a fence. */
-void order_release(BlockOrder *b, int thread, uint64_t time, bool whole_gpu);
-void order_acquire(BlockOrder *b, int thread, bool whole_gpu);
+void order_release(BlockOrder *b, int thread, uint64_t time, Scope scope);
+void order_acquire(BlockOrder *b, int thread, Scope scope);
 /* A strong access by a thread to the place `key`: a read sees what is handed over there, a write
 ** hands over what the thread released. is_lock: it is a compare-and-swap; replaces: a plain store,
 ** no atomic. */
-void order_take(BlockOrder *b, const Handovers *h, uint64_t key, int thread, bool whole_gpu,
+void order_take(BlockOrder *b, const Handovers *h, uint64_t key, int thread, Scope scope,
                 bool is_lock);
-void order_give(const BlockOrder *b, Handovers *h, uint64_t key, int thread, bool whole_gpu,
+void order_give(const BlockOrder *b, Handovers *h, uint64_t key, int thread, Scope scope,
                 bool replaces);
 /* A strong store: the block's earlier reads happen before the later writes of a thread that reads
 ** the stored value. */
@@ -134,7 +140,7 @@ void lock_take(BlockOrder *b, const Handovers *h, uint64_t key, int thread, uint
                uint64_t was);
 void lock_give(BlockOrder *b, const Handovers *h, uint64_t key, int thread, uint64_t time,
                uint64_t value);
-void lock_fence(BlockOrder *b, int thread, uint64_t time, bool whole_gpu);
+void lock_fence(BlockOrder *b, int thread, uint64_t time, Scope scope);
 void lock_barrier(BlockOrder *b);
 /* Was `then` done under the lock that the thread has, by one that had not fenced? */
 bool lock_is_bare(const BlockOrder *b, const Touch *then, int thread);

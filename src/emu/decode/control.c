@@ -140,9 +140,9 @@ static bool do_fence(Machine *m, Warp *w, const Ins *in) {
     return true;
 }
 
-/* A cluster counts as the GPU: which blocks are of it is not held against it. */
 void emit_fence(Decoder *d) {
-    emit_slow(d, do_fence, 0, 0, 0, 0, !has_mod(d, "cta"));
+    emit_slow(d, do_fence, 0, 0, 0, 0,
+              has_mod(d, "cta") ? ORDER_BLOCK : has_mod(d, "cluster") ? ORDER_CLUSTER : 0);
 }
 
 /* membar.LEVEL, fence{.ORDER}.SCOPE */

@@ -86,7 +86,8 @@ static uint16_t order_of(const PtxInstr *in) {
         if (ptx_word_in(mod, "release acq_rel")) order |= ORDER_RELEASE;
         if (ptx_word_in(mod, "acquire acq_rel")) order |= ORDER_ACQUIRE;
         if (ptx_word_in(mod, "volatile")) order |= ORDER_VOLATILE;
-        if (strcmp(mod, "cta") == 0) order |= ORDER_BLOCK; /* a cluster counts as the GPU */
+        if (strcmp(mod, "cta") == 0) order |= ORDER_BLOCK;
+        if (strcmp(mod, "cluster") == 0) order |= ORDER_CLUSTER;
         if (ptx_word_in(mod, "nc")) order |= ORDER_CACHED;
     }
     return (uint16_t)order;
