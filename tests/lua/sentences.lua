@@ -25,7 +25,6 @@ local allowance = {
   ["docs/howto/two-objectives.md"] = { 2, 0 },
   ["docs/install.md"] = { 1, 1 },
   ["docs/judge.md"] = { 4, 0 },
-  ["docs/papers.md"] = { 6, 0 },
   ["docs/problem.md"] = { 4, 0 },
   ["docs/prompt.md"] = { 2, 0 },
   ["docs/python/README.md"] = { 1, 0 },
