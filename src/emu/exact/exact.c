@@ -337,7 +337,7 @@ static bool facts_within(const Exact *a, const Exact *b, EmuExactSide side, EmuC
     return true;
 }
 
-enum { FAR = 100 }; /* numbers that rounding brought further apart than one in so many */
+enum { FAR = 100 };     /* numbers that rounding brought further apart than one in so many */
 #define FAR_OF_ALL 1e-4 /* and than this share of their array's mean */
 
 static bool are_near(double a, double b, double mean) {

@@ -38,6 +38,10 @@ static inline uint64_t field_mul(const Field *f, uint64_t a, uint64_t b) {
 static inline uint64_t field_of(const Field *f, uint64_t bits) {
     return field_mul(f, bits % f->n, f->square);
 }
+/* Random bits as a random element. */
+static inline uint64_t field_drawn(const Field *f, uint64_t bits) {
+    return (uint64_t)((FieldWide)bits * f->n >> 64);
+}
 uint64_t field_pow(const Field *f, uint64_t a, uint64_t exponent);
 uint64_t field_inverse(const Field *f, uint64_t a); /* of 0: 0 */
 /* The plain number of an element. */

@@ -26,19 +26,15 @@ uint64_t exact_hash(const Exact *x, ExactHash what, uint64_t a, uint64_t b, uint
 }
 
 Word exact_element(const Exact *x, ExactHash what, uint64_t a, uint64_t b, float degree) {
-    return (Word){.p = exact_hash(x, what, a, b, 1) % field_p.n,
-                  .q = exact_hash(x, what, a, b, 2) % field_q.n,
+    return (Word){.p = field_drawn(&field_p, exact_hash(x, what, a, b, 1)),
+                  .q = field_drawn(&field_q, exact_hash(x, what, a, b, 2)),
                   .degree = degree > 1 ? degree : 1,
                   .kind = WORD_NUMBER};
 }
 
-static float higher(float a, float b) {
-    return a > b ? a : b;
-}
-
 Word exact_opaque(const Exact *x, ExactHash what, const Word *a, const Word *b) {
     uint64_t first = exact_hash(x, what, a->p, 0, 3), second = exact_hash(x, what, b->p, 0, 4);
-    return exact_element(x, what, first, second, higher(a->degree, b->degree));
+    return exact_element(x, what, first, second, word_degree(a->degree, b->degree));
 }
 
 /* --- constants --- */
@@ -115,48 +111,19 @@ static Word endless(Exact *x, const Num *a, const Num *b, bool is_sum) {
     return exact_poison(x, "it computes with an infinity");
 }
 
-static uint8_t kind_of(const Word *a, const Word *b) {
-    return a->kind == WORD_CONST && b->kind == WORD_CONST ? WORD_CONST : WORD_NUMBER;
-}
-
-static Word sum(const Word *a, const Word *b) {
-    bool divided = a->divided || b->divided;
-    return (Word){.p = field_add(&field_p, a->p, b->p),
-                  .q = field_add(&field_q, a->q, b->q),
-                  .degree = divided ? a->degree + b->degree : higher(a->degree, b->degree),
-                  .divided = divided,
-                  .kind = kind_of(a, b)};
-}
-
-static Word product(const Word *a, const Word *b) {
-    return (Word){.p = field_mul(&field_p, a->p, b->p),
-                  .q = field_mul(&field_q, a->q, b->q),
-                  .degree = a->degree + b->degree,
-                  .divided = a->divided || b->divided,
-                  .kind = kind_of(a, b)};
-}
-
-static Word negative(const Word *a) {
-    Word w = *a;
-    if (w.kind == WORD_RAW || w.kind == WORD_POISON) return w;
-    w.p = field_neg(&field_p, w.p);
-    w.q = field_neg(&field_q, w.q);
-    return w;
-}
-
 static Num negated(const Num *a) {
-    return (Num){negative(&a->w), -a->real, a->is_endless};
+    return (Num){word_negative(&a->w), -a->real, a->is_endless};
 }
 
 Word exact_neg(const Num *a) {
-    return negative(&a->w);
+    return word_negative(&a->w);
 }
 
 Word exact_add(Exact *x, const Num *a, const Num *b) {
     if (a->is_endless || b->is_endless) return endless(x, a, b, true);
     if (is_poison(a)) return a->w;
     if (is_poison(b)) return b->w;
-    return sum(&a->w, &b->w);
+    return word_sum(&a->w, &b->w);
 }
 
 Word exact_sub(Exact *x, const Num *a, const Num *b) {
@@ -168,7 +135,7 @@ Word exact_mul(Exact *x, const Num *a, const Num *b) {
     if (a->is_endless || b->is_endless) return endless(x, a, b, false);
     if (is_poison(a)) return a->w;
     if (is_poison(b)) return b->w;
-    return product(&a->w, &b->w);
+    return word_product(&a->w, &b->w);
 }
 
 Word exact_fma(Exact *x, const Num *a, const Num *b, const Num *c) {
@@ -271,7 +238,7 @@ static ExactMaximum united(const ExactMaximum *a, const ExactMaximum *b) {
     ExactMaximum m = *a;
     m.sum[0] += b->sum[0];
     m.sum[1] += b->sum[1];
-    m.degree = higher(a->degree, b->degree);
+    m.degree = word_degree(a->degree, b->degree);
     if (b->has_constant && (!a->has_constant || b->constant.real > a->constant.real))
         m.constant = b->constant;
     m.has_constant = a->has_constant || b->has_constant;
@@ -311,7 +278,7 @@ Word exact_max(Exact *x, const Num *a, const Num *b) {
 Word exact_min(Exact *x, const Num *a, const Num *b) {
     Num m = negated(a), n = negated(b);
     Word w = exact_max(x, &m, &n);
-    return negative(&w);
+    return word_negative(&w);
 }
 
 Word exact_abs(Exact *x, const Num *a) {
@@ -322,7 +289,7 @@ Word exact_abs(Exact *x, const Num *a) {
 /* --- comparisons --- */
 
 uint64_t exact_order(Exact *x, const Num *a, const Num *b) {
-    Word minus = negative(&b->w), d = sum(&a->w, &minus);
+    Word minus = word_negative(&b->w), d = word_sum(&a->w, &minus);
     int order = a->real < b->real ? 0 : a->real == b->real ? 1 : 2;
     if (a->is_endless || b->is_endless || d.kind == WORD_CONST) return 0;
     if (isnan(a->real) || isnan(b->real)) exact_fail(x, "it compares a NaN");
@@ -330,7 +297,7 @@ uint64_t exact_order(Exact *x, const Num *a, const Num *b) {
         exact_fail(x, "rounding alone tells apart two numbers that it compares");
     if (d.p == 0) return 0;
     exact_degree(x, d.degree);
-    Word other = negative(&d);
+    Word other = word_negative(&d);
     if (other.p < d.p) d = other, order = 2 - order;
     return exact_hash(x, HASH_BELOW, d.p, 0, (uint64_t)order) | 1;
 }

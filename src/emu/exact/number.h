@@ -71,6 +71,40 @@ static inline Word exact_raw(void) {
     return (Word){.kind = WORD_RAW};
 }
 
+/* Sums and products of numbers. */
+static inline float word_degree(float a, float b) {
+    return a > b ? a : b;
+}
+
+static inline uint8_t word_kind(const Word *a, const Word *b) {
+    return a->kind == WORD_CONST && b->kind == WORD_CONST ? WORD_CONST : WORD_NUMBER;
+}
+
+static inline Word word_sum(const Word *a, const Word *b) {
+    bool divided = a->divided || b->divided;
+    return (Word){.p = field_add(&field_p, a->p, b->p),
+                  .q = field_add(&field_q, a->q, b->q),
+                  .degree = divided ? a->degree + b->degree : word_degree(a->degree, b->degree),
+                  .divided = divided,
+                  .kind = word_kind(a, b)};
+}
+
+static inline Word word_product(const Word *a, const Word *b) {
+    return (Word){.p = field_mul(&field_p, a->p, b->p),
+                  .q = field_mul(&field_q, a->q, b->q),
+                  .degree = a->degree + b->degree,
+                  .divided = a->divided || b->divided,
+                  .kind = word_kind(a, b)};
+}
+
+static inline Word word_negative(const Word *a) {
+    Word w = *a;
+    if (w.kind == WORD_RAW || w.kind == WORD_POISON) return w;
+    w.p = field_neg(&field_p, w.p);
+    w.q = field_neg(&field_q, w.q);
+    return w;
+}
+
 /* A register of 32 bits, or two of 64, as a number; bits: what it holds. */
 Num exact_single(Exact *x, Word w, uint32_t bits);
 Num exact_double(Exact *x, Word low, Word high, uint64_t bits);

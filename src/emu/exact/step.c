@@ -300,10 +300,80 @@ static int operands_of(Arithmetic op) {
                                                                                         : 1;
 }
 
+/* A row of floats as plain numbers, of which the operations below ask nothing but their words. */
+typedef struct Plain {
+    const Word *word; /* of its lanes; NULL: they are RAW */
+    const U32 *bits;
+    Word constant; /* of the bits that were asked for last */
+    uint32_t of;
+    bool is_known;
+} Plain;
+
+static Plain plain_row(const Warp *w, const Frame *f, uint32_t row) {
+    bool is_register = exact_is_register(f, row) && *exact_mark(f, row);
+    return (Plain){.word = is_register ? exact_words(f, row) : NULL,
+                   .bits = (const U32 *)(const void *)row_at(w, row)};
+}
+
+/* The word of a lane, or NULL where it is no plain number. */
+static const Word *plain_at(Exact *x, Plain *p, uint32_t lane) {
+    const Word *w = p->word ? &p->word[lane] : NULL;
+    uint32_t bits = p->bits[lane];
+    float real;
+    if (w && w->kind > WORD_RAW) return exact_is_number(w) && !w->half ? w : NULL;
+    if (p->is_known && p->of == bits) return &p->constant;
+    memcpy(&real, &bits, sizeof real);
+    if (!isfinite(real)) return NULL;
+    p->constant = exact_constant(x, (double)real, true);
+    p->of = bits;
+    p->is_known = true;
+    return &p->constant;
+}
+
+static bool is_sum_or_product(Arithmetic op) {
+    return op == ADD || op == SUB || op == MUL || op == FMA;
+}
+
+static Word summed(Arithmetic op, const Word *a, const Word *b, const Word *c) {
+    Word t;
+    switch (op) {
+    case ADD: return word_sum(a, b);
+    case SUB: t = word_negative(b); return word_sum(a, &t);
+    case MUL: return word_product(a, b);
+    default: t = word_product(a, b); return word_sum(&t, c);
+    }
+}
+
+/* Does lanes of an operation whose operands are plain numbers; returns the other lanes. */
+static uint32_t compute_plain(Exact *x, const Warp *w, const Frame *f, const Ins *in,
+                              Arithmetic op) {
+    uint32_t rest = 0, rows[3] = {in->a, in->b, in->c};
+    Plain p[3];
+    int n = op == FMA ? 3 : 2;
+    for (int k = 0; k < n; k++) {
+        if (rows[k] >= f->code->pool_first && !is_plain_row(f, rows[k])) return w->active;
+        p[k] = plain_row(w, f, rows[k]);
+    }
+    FOR_ACTIVE(w, i) {
+        const Word *a = plain_at(x, &p[0], i), *b = plain_at(x, &p[1], i);
+        const Word *c = n == 3 ? plain_at(x, &p[2], i) : b;
+        if (!a || !b || !c) {
+            rest |= 1u << i;
+            continue;
+        }
+        Word word = summed(op, a, b, c);
+        exact_put(f, in->d, (int)i, false, &word);
+    }
+    return rest;
+}
+
 static void compute(Exact *x, const Warp *w, const Frame *f, const Ins *in, Arithmetic op,
                     bool wide) {
     int n = operands_of(op);
-    FOR_ACTIVE(w, i) {
+    uint32_t left = w->active;
+    if (!wide && is_sum_or_product(op)) left = compute_plain(x, w, f, in, op);
+    for (; left; left &= left - 1) {
+        uint32_t i = (uint32_t)__builtin_ctz(left);
         Num a = number_at(x, w, f, in->a, i, wide), b = a, c = a;
         if (n > 1) b = number_at(x, w, f, in->b, i, wide);
         if (n > 2) c = number_at(x, w, f, in->c, i, wide);
