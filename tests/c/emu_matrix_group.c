@@ -14,7 +14,10 @@ typedef struct Shape {
     const char *a, *b, *d, *tail; /* types; what follows them: ".and.popc" */
     int n, k;
     bool in_registers;
+    int sparse; /* 1 and the selector: A has half of its numbers; 0: all */
 } Shape;
+
+enum { METADATA = A_BYTES + MOST_N * ROW / 2 }; /* where in `in`: a word for each thread */
 
 /* Number k of a row of 32 bytes. */
 static void put(uint8_t *row, const char *type, int k, double x) {
@@ -29,21 +32,46 @@ static double number(const char *type) {
     return (double)kit_below(5) - (type[0] == 'u' ? 0 : 2);
 }
 
+/* Puts the numbers of a sparse row at random places of each chunk, and says where, as the ISA's
+** figures have it: two of four columns, of tf32 one of two. */
+static void put_sparse(const Shape *s, uint8_t *row, int r) {
+    int of = bits_of(s->a) == 32 ? 2 : 4, wide = bits_of(s->a) > 8;
+    for (int chunk = 0; chunk < s->k / of; chunk++) {
+        int first = of == 2 ? (int)kit_below(2) * 2 : (int)kit_below(3);
+        int second = of == 2 ? first + 1 : first + 1 + (int)kit_below((uint32_t)(3 - first));
+        int high = r % 16 / 8, lane = r % 8 * 4 + (wide ? (s->sparse - 1) * 2 + chunk / 4
+                                                       : high + chunk / 8 * 2);
+        int shift = wide ? chunk % 4 * 4 + high * 16 : chunk % 8 * 4, place[2] = {first, second};
+        uint32_t word, code = (uint32_t)(first | second << 2) << shift;
+        uint8_t *at = in + METADATA + 4 * (r / 16 * 32 + lane);
+        memcpy(&word, at, 4);
+        word |= code;
+        memcpy(at, &word, 4);
+        for (int i = 0; i < of / 2; i++) {
+            double x = number(s->a);
+            A[r][chunk * of + (of == 2 ? first / 2 : place[i])] = x;
+            put(row, s->a, chunk * of / 2 + i, x);
+        }
+    }
+}
+
 /* Rows in blocks of 8, 16 bytes of each after the other; the second 16 bytes behind all blocks. */
 static void fill(const Shape *s) {
     memset(in, 0, sizeof in);
+    memset(A, 0, sizeof A);
     for (int r = 0; r < M + s->n; r++) {
-        uint8_t row[ROW] = {0};
+        uint8_t row[2 * ROW] = {0};
         bool is_a = r < M;
         int own = is_a ? r : r - M, rows = is_a ? M : s->n;
-        for (int k = 0; k < s->k; k++) {
+        if (is_a && s->sparse) put_sparse(s, row, own);
+        for (int k = 0; k < (is_a && s->sparse ? 0 : s->k); k++) {
             double *to = is_a ? &A[own][k] : &B[own][k];
             *to = number(is_a ? s->a : s->b);
             put(row, is_a ? s->a : s->b, k, *to);
         }
         uint8_t *at = in + (is_a ? 0 : A_BYTES) + own / 8 * 128 + own % 8 * 16;
-        memcpy(at, row, 16);
-        memcpy(at + rows * 16, row + 16, 16);
+        for (int piece = 0; piece < (!is_a && s->sparse ? 4 : 2); piece++)
+            memcpy(at + piece * rows * 16, row + 16 * piece, 16);
     }
 }
 
@@ -56,21 +84,23 @@ static void add_list(gi_buf *b, const char *prefix, int n) {
 /* D begins as it is and gets the product twice: once added to zeros, once to that. */
 static EmuModule *module_of(const Shape *s, const char *title, const char *between, uint64_t more) {
     gi_buf b = {0};
-    bool is_int = strcmp(s->d, "s32") == 0, turns = s->k == 16;
+    bool is_int = strcmp(s->d, "s32") == 0, turns = strchr(s->a, 'f') && bits_of(s->a) == 16;
     int registers = s->n * 16 * bits_of(s->d) / 32 / 32;
     gi_buf_addf(
         &b,
         ".version 8.7\n.target sm_90a\n.address_size 64\n.extern .shared .align 1024 .b8 s[];\n"
         ".visible .entry k(.param .u64 in, .param .u64 out) {\n"
         ".reg .b32 %%t, %%w, %%i, %%d<130>, %%a<4>, %%v; .reg .b64 %%in, %%out, %%o, %%x<2>;\n"
-        ".reg .pred %%p, %%q;\nld.param.u64 %%in, [in]; ld.param.u64 %%out, [out];\n"
+        ".reg .pred %%p, %%q; .reg .b32 %%meta;\n"
+        "ld.param.u64 %%in, [in]; ld.param.u64 %%out, [out];\n"
+        "mov.u32 %%t, %%tid.x; mad.wide.u32 %%o, %%t, 4, %%in; ld.global.u32 %%meta, [%%o+%d];\n"
         "mov.u32 %%t, %%tid.x; mul.wide.u32 %%o, %%t, 512; add.u64 %%out, %%out, %%o;\n"
         "mov.u32 %%w, s; mov.u32 %%i, %%t;\nCOPY: mul.wide.u32 %%o, %%i, 4;\n"
         "add.u64 %%o, %%o, %%in; ld.global.u32 %%v, [%%o]; shl.b32 %%a0, %%i, 2;\n"
         "add.u32 %%a0, %%a0, %%w; st.shared.u32 [%%a0], %%v; add.u32 %%i, %%i, %d;\n"
         "setp.lt.u32 %%p, %%i, %d; @%%p bra COPY;\nbar.sync 0;\n"
         "mov.u64 %%x0, %llu; mov.u64 %%x1, %llu;\nsetp.ne.u32 %%q, %%t, %%t;\n",
-        THREADS, (A_BYTES + s->n * ROW) / 4,
+        METADATA, THREADS, (A_BYTES + s->n * ROW * (s->sparse ? 2 : 1)) / 4,
         (unsigned long long)((uint64_t)(M * 16 / 16) << 16 | (uint64_t)8 << 32),
         (unsigned long long)((A_BYTES / 16 + more) | (uint64_t)s->n << 16 | (uint64_t)8 << 32));
     for (int i = 0; i < registers; i++) gi_buf_addf(&b, "mov.u32 %%d%d, 0x3c003c00;\n", i);
@@ -83,13 +113,15 @@ static EmuModule *module_of(const Shape *s, const char *title, const char *betwe
                     "ld.shared.u32 %a2, [%i+1024]; ld.shared.u32 %a3, [%i+1152];\n");
     gi_buf_adds(&b, "wgmma.fence.sync.aligned;\n");
     for (int turn = 0; turn < 2; turn++) {
-        gi_buf_addf(&b, "wgmma.mma_async.sync.aligned.m64n%dk%d.%s.%s.%s%s ", s->n, s->k, s->d,
-                    s->a, s->b, s->tail);
+        gi_buf_addf(&b, "wgmma.mma_async%s.sync.aligned.m64n%dk%d.%s.%s.%s%s ",
+                    s->sparse ? ".sp" : "", s->n, s->k, s->d, s->a, s->b, s->tail);
         add_list(&b, "%d", registers);
         gi_buf_adds(&b, ", ");
         if (s->in_registers) add_list(&b, "%a", 4);
         else gi_buf_adds(&b, "%x0");
-        gi_buf_addf(&b, ", %%x1, %s%%q%s%s;\n", turn ? "!" : "", is_int ? "" : ", 1, 1",
+        gi_buf_adds(&b, ", %x1, ");
+        if (s->sparse) gi_buf_addf(&b, "%%meta, %d, ", s->sparse - 1);
+        gi_buf_addf(&b, "%s%%q%s%s;\n", turn ? "!" : "", is_int ? "" : ", 1, 1",
                     !turns            ? ""
                     : s->in_registers ? ", 0"
                                       : ", 0, 0");
@@ -146,25 +178,30 @@ static int differ(const Shape *s) {
 static const char wait[] = "wgmma.wait_group.sync.aligned 0;";
 
 static void each_type(void) {
-    static const Shape shapes[] = {{"f16", "f16", "f32", "", 8, 16, false},
-                                   {"f16", "f16", "f16", "", 64, 16, false},
-                                   {"bf16", "bf16", "f32", "", 256, 16, false},
-                                   {"tf32", "tf32", "f32", "", 24, 8, false},
-                                   {"e4m3", "e5m2", "f32", "", 32, 32, false},
-                                   {"e5m2", "e4m3", "f16", "", 128, 32, false},
-                                   {"s8", "u8", "s32", "", 96, 32, false},
-                                   {"u8", "s8", "s32", ".satfinite", 24, 32, false},
-                                   {"b1", "b1", "s32", ".and.popc", 48, 256, false},
-                                   {"f16", "f16", "f32", "", 16, 16, true},
-                                   {"tf32", "tf32", "f32", "", 8, 8, true},
-                                   {"e4m3", "e4m3", "f32", "", 40, 32, true},
-                                   {"s8", "s8", "s32", "", 16, 32, true},
-                                   {"b1", "b1", "s32", ".and.popc", 8, 256, true}};
+    static const Shape shapes[] = {{"f16", "f16", "f32", "", 8, 32, false, 2},
+                                   {"bf16", "bf16", "f32", "", 64, 32, true, 1},
+                                   {"tf32", "tf32", "f32", "", 24, 16, false, 1},
+                                   {"e4m3", "e5m2", "f16", "", 40, 64, true, 1},
+                                   {"s8", "u8", "s32", "", 32, 64, false, 1},
+                                   {"f16", "f16", "f32", "", 8, 16, false, 0},
+                                   {"f16", "f16", "f16", "", 64, 16, false, 0},
+                                   {"bf16", "bf16", "f32", "", 256, 16, false, 0},
+                                   {"tf32", "tf32", "f32", "", 24, 8, false, 0},
+                                   {"e4m3", "e5m2", "f32", "", 32, 32, false, 0},
+                                   {"e5m2", "e4m3", "f16", "", 128, 32, false, 0},
+                                   {"s8", "u8", "s32", "", 96, 32, false, 0},
+                                   {"u8", "s8", "s32", ".satfinite", 24, 32, false, 0},
+                                   {"b1", "b1", "s32", ".and.popc", 48, 256, false, 0},
+                                   {"f16", "f16", "f32", "", 16, 16, true, 0},
+                                   {"tf32", "tf32", "f32", "", 8, 8, true, 0},
+                                   {"e4m3", "e4m3", "f32", "", 40, 32, true, 0},
+                                   {"s8", "s8", "s32", "", 16, 32, true, 0},
+                                   {"b1", "b1", "s32", ".and.popc", 8, 256, true, 0}};
     for (int i = 0; i < KIT_COUNT(shapes); i++) {
         const Shape *s = &shapes[i];
         char title[80];
-        snprintf(title, sizeof title, "wgmma m64n%dk%d %s %s %s%s", s->n, s->k, s->d, s->a, s->b,
-                 s->in_registers ? ", A in registers" : "");
+        snprintf(title, sizeof title, "wgmma%s m64n%dk%d %s %s %s%s", s->sparse ? ".sp" : "", s->n,
+                 s->k, s->d, s->a, s->b, s->in_registers ? ", A in registers" : "");
         EmuModule *m = module_of(s, title, wait, 0);
         if (m == NULL) continue;
         fill(s);
@@ -178,9 +215,9 @@ static void each_type(void) {
 /* Random bits, NaN and infinities among them: each engine gives the bits of the plain sums. */
 static void engines(void) {
     static const Shape shapes[] = {
-        {"f16", "f16", "f32", "", 64, 16, false},   {"bf16", "bf16", "f32", "", 32, 16, true},
-        {"f16", "f16", "f16", "", 24, 16, false},   {"tf32", "tf32", "f32", "", 16, 8, true},
-        {"e4m3", "e5m2", "f32", "", 48, 32, false}, {"e5m2", "e5m2", "f16", "", 8, 32, true}};
+        {"f16", "f16", "f32", "", 64, 16, false, 0},   {"bf16", "bf16", "f32", "", 32, 16, true, 0},
+        {"f16", "f16", "f16", "", 24, 16, false, 0},   {"tf32", "tf32", "f32", "", 16, 8, true, 0},
+        {"e4m3", "e5m2", "f32", "", 48, 32, false, 0}, {"e5m2", "e5m2", "f16", "", 8, 32, true, 0}};
     static uint32_t want[THREADS][128];
     const int best = kit_emu->vectors;
     for (int i = 0; i < KIT_COUNT(shapes); i++) {
@@ -207,7 +244,7 @@ static void engines(void) {
 
 static void fault(const char *between, uint64_t more, unsigned threads, const char *words,
                   const char *what) {
-    static const Shape s = {"f16", "f16", "f32", "", 64, 16, false};
+    static const Shape s = {"f16", "f16", "f32", "", 64, 16, false, 0};
     EmuModule *m = module_of(&s, what, between, more);
     if (m == NULL) return;
     fill(&s);
@@ -269,8 +306,11 @@ static void refusals(void) {
             "1, 1, 0, 0;",
             "6 operands");
     refused("wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16 {%f0,%f1,%f2,%f3}, %d0, %d1, "
+            "%r0, 2, %p0, 1, 1, 0, 0;",
+            "the sparsity selector is a number below 2");
+    refused("wgmma.mma_async.sp.sync.aligned.m64n8k16.f32.f16.f16 {%f0,%f1,%f2,%f3}, %d0, %d1, "
             "%r0, 0, %p0, 1, 1, 0, 0;",
-            "sparse matrices (.sp) are not supported");
+            "no wgmma of this shape");
     refused("wgmma.wait_group.sync.aligned 8;", "0 to 7 groups");
 }
 

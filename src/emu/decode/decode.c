@@ -47,7 +47,6 @@ static const struct {
     const char *opcodes, *mods, *reason;
 } missing[] = {
     {"tcgen05", NULL, "tensor memory (tcgen05) is not supported"},
-    {"wgmma", "sp", "products of a warpgroup's sparse matrices (.sp) are not supported"},
     {"wgmma", NULL, "there is no wgmma of this shape, these types and these modifiers"},
     {"wmma mma ldmatrix stmatrix movmatrix", NULL,
      "there is no matrix instruction of this shape, these types and these modifiers"},

@@ -47,7 +47,9 @@ static bool take_word(Words *w, const char *mod) {
 static bool is_odd(const Decoder *d, int i) {
     MatrixType type;
     const char *mod = mod_at(d, i);
-    if (i > 0 && ptx_word_in(mod, "load store mma mma_async sp sp::ordered_metadata")) return true;
+    bool is_first = i == 0 || (i == 1 && strcmp(mod, "sp") == 0 && mod_is(d, 0, "mma_async"));
+    if (!is_first && ptx_word_in(mod, "load store mma mma_async sp sp::ordered_metadata"))
+        return true;
     if (matrix_type(mod, &type) || ptx_word_in(mod, "row col")) return false;
     for (int k = 0; k < i; k++)
         if (strcmp(mod_at(d, k), mod) == 0) return true;
@@ -220,11 +222,9 @@ static int capability(const Decoder *d) {
     return asked ? asked : 90;
 }
 
-/* Which numbers of A there are: a register of metadata, and in which lanes of a quad it is. */
-static bool take_metadata(Decoder *d, const Words *w, MatrixForm *f) {
-    const PtxOperand *op = &d->in->args[4], *which = &d->in->args[5];
+bool matrix_metadata(Decoder *d, int arg, MatrixForm *f) {
+    const PtxOperand *op = &d->in->args[arg], *which = op + 1;
     f->is_sparse = true;
-    f->is_ordered = w->is_ordered;
     f->rule.at_once *= 2; /* columns; half of them are stored */
     if (op->kind != PTX_OP_REG || !type_agrees(MATRIX_S32, d->func->regs[op->reg].type))
         return decode_fail(d, "metadata are in a register of 32 bits");
@@ -246,13 +246,14 @@ static bool take_product(Decoder *d, const Words *w, const MatrixShape *s, bool 
                     .rule = matrix_rule(capability(d), w->type[1]),
                     .saturates = w->saturates,
                     .is_and = w->is_and,
+                    .is_ordered = w->is_ordered,
                     .round = (uint8_t)w->round,
                     .work = matrix_work(w->type[1], s->m * s->n * there)};
     if (!take_factor(d, &args[1], tiles * s->m * there, w->type[1], is_wmma, &f.a) ||
         !take_factor(d, &args[2], tiles * s->k * s->n, w->type[2], is_wmma, &f.b) ||
         !matrix_part(d, &args[3], w->type[3], matrix_registers(sums, w->type[3]), false, &f.c) ||
         !matrix_part(d, &args[0], w->type[0], matrix_registers(sums, w->type[0]), true, &f.d) ||
-        (w->is_sparse && !take_metadata(d, w, &f)))
+        (w->is_sparse && !matrix_metadata(d, 4, &f)))
         return false;
     if (tiles == 4) map_quad(&f, w);
     else map_product(&f, s);

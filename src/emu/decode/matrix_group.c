@@ -14,6 +14,11 @@ static const MatrixShape shapes[] = {
     {"wgmma", 64, 0, 32, "e4m3 e5m2", "f16 f32", 90, true},
     {"wgmma", 64, 0, 32, "s8 u8", "s32", 90, true},
     {"wgmma", 64, 0, 256, "b1", "s32", 90, false},
+    {"wgmma.sp", 64, 0, 32, "f16", "f16 f32", 90, false},
+    {"wgmma.sp", 64, 0, 32, "bf16", "f32", 90, false},
+    {"wgmma.sp", 64, 0, 16, "tf32", "f32", 90, false},
+    {"wgmma.sp", 64, 0, 64, "e4m3 e5m2", "f16 f32", 90, true},
+    {"wgmma.sp", 64, 0, 64, "s8 u8", "s32", 90, true},
 };
 
 /* Sums of 8-bit floats keep 13 bits; docs/emu.md has the source. */
@@ -31,7 +36,8 @@ void group_form_free(GroupForm *g) {
 static const MatrixShape *shape_of(const Words *w, int *n) {
     int m, k, end = 0;
     for (size_t i = 0; w->shape && w->n_types == 3 && i < sizeof shapes / sizeof *shapes; i++) {
-        if (!ptx_word_in(w->type_word[1], shapes[i].types)) continue;
+        bool is_sparse = strcmp(shapes[i].opcode, "wgmma.sp") == 0;
+        if (is_sparse != w->is_sparse || !ptx_word_in(w->type_word[1], shapes[i].types)) continue;
         bool fits = sscanf(w->shape, "m%dn%dk%d%n", &m, n, &k, &end) == 3 && !w->shape[end];
         bool whole = strcmp(shapes[i].sums, "s32") == 0; /* by 16 from 32 on, but for 24 */
         fits = fits && m == GROUP_M && k == shapes[i].k && *n >= 8 && *n <= GROUP_N;
@@ -50,7 +56,8 @@ static bool words_agree(Decoder *d, const Words *w, const MatrixShape *s) {
         return decode_fail(d, ".satfinite is of whole numbers");
     if (w->popc != bits || w->is_and != bits || w->is_xor)
         return decode_fail(d, ".and.popc is of .b1, which needs it");
-    if (w->n_layouts || w->count || w->space || w->part || w->turned || w->has_round)
+    if (w->is_ordered || w->n_layouts || w->count || w->space || w->part || w->turned ||
+        w->has_round)
         return decode_unknown(d);
     if (atoi(d->mod->ptx->target + 3) == 90 && strchr(d->mod->ptx->target, 'a')) return true;
     return decode_fail(d, "wgmma is of .target sm_90a");
@@ -66,14 +73,21 @@ static bool take_choice(Decoder *d, int arg, uint64_t first, uint64_t second, bo
     return true;
 }
 
+/* Behind A and B, and the metadata and their selector of a sparse A. */
+static int scale_operand(const Decoder *d) {
+    return has_mod(d, "sp") ? 5 : 3;
+}
+
 /* Signs of A and B for floats; who is turned, for halves. A in registers is never turned. */
 static bool take_choices(Decoder *d, const MatrixShape *s, GroupForm *g) {
-    int n = strcmp(s->sums, "s32") == 0 ? 4 : s->k == 16 ? 8 - g->a_in_registers : 6;
+    bool halves = ptx_word_in(s->types, "f16 bf16"), signs = strcmp(s->sums, "s32") != 0;
+    int first = scale_operand(d) + 1;
+    int n = first + 2 * signs + (halves ? 2 - g->a_in_registers : 0);
     if (d->in->n_args != n) return decode_fail(d, "%d operands are expected", n);
-    for (int i = 0; n > 4 && i < 2; i++)
-        if (!take_choice(d, 4 + i, 1, UINT64_MAX, &g->negated[i])) return false;
-    for (int i = g->a_in_registers; s->k == 16 && i < 2; i++)
-        if (!take_choice(d, 6 + i - g->a_in_registers, 0, 1, &g->turned[i])) return false;
+    for (int i = 0; signs && i < 2; i++)
+        if (!take_choice(d, first + i, 1, UINT64_MAX, &g->negated[i])) return false;
+    for (int i = g->a_in_registers; halves && i < 2; i++)
+        if (!take_choice(d, first + 2 + i - g->a_in_registers, 0, 1, &g->turned[i])) return false;
     return true;
 }
 
@@ -101,7 +115,7 @@ static bool take_factors(Decoder *d, const Words *w, MatrixForm *f) {
     f->b.type = (uint8_t)w->type[2];
     if (!take_descriptor(d, 2, g, 1)) return false;
     if (!g->a_in_registers) return take_descriptor(d, 1, g, 0);
-    int k = f->shape->k;
+    int k = f->shape->k / (f->is_sparse ? 2 : 1);
     if (!matrix_part(d, &d->in->args[1], w->type[1], 4, false, &f->a)) return false;
     f->a.map = matrix_map_a(MATRIX_STRIP, k, w->type[1]);
     f->a.places = (uint16_t)(MATRIX_STRIP * (w->type[1] == MATRIX_B1 ? k / 32 : k));
@@ -109,7 +123,7 @@ static bool take_factors(Decoder *d, const Words *w, MatrixForm *f) {
 }
 
 static bool take_scale(Decoder *d, GroupForm *g) {
-    return source(d, &d->in->args[3], 'p', 2, &g->scale);
+    return source(d, &d->in->args[scale_operand(d)], 'p', 2, &g->scale);
 }
 
 static bool fill(Decoder *d, const Words *w, const MatrixShape *s, int n, MatrixForm *f) {
@@ -120,9 +134,12 @@ static bool fill(Decoder *d, const Words *w, const MatrixShape *s, int n, Matrix
     f->rule = matrix_group_rule(w->type[1]);
     f->saturates = w->saturates;
     f->is_and = true;
-    f->work = matrix_work(w->type[1], MATRIX_STRIP * n * s->k);
+    f->is_ordered = true;
+    f->a.type = (uint8_t)w->type[1];
+    f->work = matrix_work(w->type[1], MATRIX_STRIP * n * s->k / (w->is_sparse ? 2 : 1));
     g->sum_map = matrix_map_c(MATRIX_STRIP, n);
-    return take_choices(d, s, g) && take_sums(d, w->type[0], n, g) && take_scale(d, g);
+    return take_choices(d, s, g) && take_sums(d, w->type[0], n, g) && take_scale(d, g) &&
+           (!w->is_sparse || matrix_metadata(d, 3, f));
 }
 
 static bool decode_product(Decoder *d) {
@@ -130,7 +147,7 @@ static bool decode_product(Decoder *d) {
     int n = 0;
     if (!matrix_words(d, &w)) return false;
     const MatrixShape *s = shape_of(&w, &n);
-    if (s == NULL || d->in->n_args < 4) return decode_unknown(d);
+    if (s == NULL || d->in->n_args <= scale_operand(d)) return decode_unknown(d);
     if (!words_agree(d, &w, s)) return false;
     MatrixForm *f = matrix_new(d, (MatrixForm){.kind = MATRIX_GROUP, .name = "wgmma.mma_async"});
     f->group = gi_alloc(sizeof *f->group);
@@ -143,7 +160,7 @@ static bool decode_product(Decoder *d) {
 static bool decode_wgmma(Decoder *d) {
     uint64_t pending = 0;
     bool wait = mod_is(d, 0, "wait_group");
-    if (mod_is(d, 0, "mma_async") && !has_mod(d, "sp")) return decode_product(d);
+    if (mod_is(d, 0, "mma_async")) return decode_product(d);
     if (!mod_is(d, 0, "fence commit_group wait_group") || d->in->n_mods != 3 ||
         !mod_is(d, 1, "sync") || !mod_is(d, 2, "aligned") || d->in->n_args != wait)
         return decode_unknown(d);

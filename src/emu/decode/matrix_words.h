@@ -22,6 +22,9 @@ bool matrix_register(Decoder *d, const PtxOperand *op, MatrixType type, bool is_
                      uint32_t *row);
 bool matrix_part(Decoder *d, const PtxOperand *op, MatrixType type, int count, bool is_dest,
                  MatrixPart *p);
+/* Which numbers of A there are: operand `arg`, a register of metadata, and the next, in which lanes
+** of a quad it is. Sums take as many products at once, of twice the columns. */
+bool matrix_metadata(Decoder *d, int arg, MatrixForm *f);
 /* For the tensor pipe: thousands of multiply-adds of f16 that take as long. */
 double matrix_work(MatrixType a, int products);
 /* Appends a form to the code's; emits the last one, which all lanes of a warp do together. */

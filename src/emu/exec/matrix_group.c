@@ -260,25 +260,29 @@ static bool read_piece(Machine *m, Warp *w, const Ins *in, const Place *p, uint6
     return true;
 }
 
-enum { K_BYTES = 32 };
+enum { K_BYTES = 32, K_MOST = 64 }; /* bytes of a row along k; of B where A is sparse */
 
-/* Rows [first, first + n) with their 32 bytes along k, one after the other. */
+/* Rows [first, first + n) with their so many bytes along k, one after the other. */
 static bool read_rows(Machine *m, Warp *w, const Ins *in, const Place *p, int first, int n,
-                      uint8_t *to, uint32_t *origin) {
+                      int bytes, uint8_t *to, uint32_t *origin) {
     uint8_t piece[16];
+    if (!p->turned && p->wide == 2 && bytes > K_BYTES)
+        return bad_descriptor(m, w, in, p,
+                              "has a swizzle of 32 bytes, which the 64 of a column along k do not "
+                              "fit");
     for (int r = 0; r < n && !p->turned; r++)
-        for (int c = 0; c < 2; c++)
+        for (int c = 0; c < bytes / 16; c++)
             if (!read_piece(m, w, in, p, offset_of(p, (uint64_t)(first + r), 16u * (unsigned)c),
-                            to + r * K_BYTES + 16 * c, &origin[r]))
+                            to + r * bytes + 16 * c, &origin[r]))
                 return false;
     for (int r = 0; r < n && p->turned; r += 8)
-        for (int k = 0; k < 16; k++) {
+        for (int k = 0; k < bytes / 2; k++) {
             uint32_t from = ORIGIN_NONE;
             if (!read_piece(m, w, in, p, offset_of(p, (uint64_t)(first + r), (uint64_t)k), piece,
                             &from))
                 return false;
             for (int i = 0; i < 8; i++) {
-                memcpy(to + (r + i) * K_BYTES + 2 * k, piece + 2 * i, 2);
+                memcpy(to + (r + i) * bytes + 2 * k, piece + 2 * i, 2);
                 if (from) origin[r + i] = from;
             }
         }
@@ -288,12 +292,13 @@ static bool read_rows(Machine *m, Warp *w, const Ins *in, const Place *p, int fi
 /* --- the product --- */
 
 typedef struct GroupWork {
-    uint8_t a[MATRIX_STRIP * K_BYTES], b[GROUP_N * K_BYTES];
+    uint8_t a[MATRIX_STRIP * K_BYTES], b[GROUP_N * K_MOST];
+    uint8_t column[MATRIX_STRIP * K_BYTES]; /* of each number of a sparse A */
     uint32_t origin_a[MATRIX_STRIP], origin_b[GROUP_N];
     uint32_t bits[GROUP_N * MATRIX_STRIP + 1];
-    float fa[MATRIX_STRIP * K_BYTES], fb[GROUP_N * K_BYTES], fc[GROUP_N * MATRIX_STRIP];
-    uint32_t ea[MATRIX_STRIP * K_BYTES], eb[GROUP_N * K_BYTES];
-    int32_t ia[MATRIX_STRIP * K_BYTES], ib[GROUP_N * K_BYTES], ic[GROUP_N * MATRIX_STRIP];
+    float fa[MATRIX_STRIP * K_MOST], fb[GROUP_N * K_MOST], fc[GROUP_N * MATRIX_STRIP];
+    uint32_t ea[MATRIX_STRIP * K_MOST], eb[GROUP_N * K_MOST];
+    int32_t ia[MATRIX_STRIP * K_MOST], ib[GROUP_N * K_MOST], ic[GROUP_N * MATRIX_STRIP];
 } GroupWork;
 
 /* Numbers of n rows, as bits; A's are then ordered by strips. */
@@ -309,23 +314,29 @@ static int numbers_along_k(const MatrixForm *f) {
     return f->a.type == MATRIX_B1 ? 8 : f->shape->k;
 }
 
+/* Of a row of A, half of them where it is sparse. */
+static int numbers_of_a(const MatrixForm *f) {
+    return numbers_along_k(f) / (f->is_sparse ? 2 : 1);
+}
+
 static bool read_a(Machine *m, Warp *w, const Ins *in, const MatrixForm *f, GroupWork *x) {
     Place p;
     if (f->group->a_in_registers) return true;
     return read_descriptor(m, w, in, f, 0, &p) &&
-           read_rows(m, w, in, &p, w->index % GROUP_WARPS * MATRIX_STRIP, MATRIX_STRIP, x->a,
-                     x->origin_a);
+           read_rows(m, w, in, &p, w->index % GROUP_WARPS * MATRIX_STRIP, MATRIX_STRIP, K_BYTES,
+                     x->a, x->origin_a);
 }
 
 static bool read_b(Machine *m, Warp *w, const Ins *in, const MatrixForm *f, GroupWork *x) {
     Place p;
     return read_descriptor(m, w, in, f, 1, &p) &&
-           read_rows(m, w, in, &p, 0, f->shape->n, x->b, x->origin_b);
+           read_rows(m, w, in, &p, 0, f->shape->n, f->is_sparse ? K_MOST : K_BYTES, x->b,
+                     x->origin_b);
 }
 
 /* A's bits by [k][row of the strip]. */
 static void take_a(const Warp *w, const MatrixForm *f, GroupWork *x, uint32_t *to) {
-    int k = numbers_along_k(f);
+    int k = numbers_of_a(f);
     if (f->group->a_in_registers) {
         x->bits[matrix_unpack(w, &f->a, x->bits)] = 0;
         for (int i = 0; i < f->a.places; i++) to[i] = x->bits[f->a.map[i]];
@@ -361,6 +372,37 @@ static void give_sums(const Warp *w, const GroupForm *g, const uint32_t *bits) {
     }
 }
 
+/* The place of number p of a sparse A, of [k][row]. */
+static int place_of(const GroupWork *x, int p) {
+    return x->column[p] * MATRIX_STRIP + p % MATRIX_STRIP;
+}
+
+/* The numbers of a sparse A at their columns; the others are none. */
+static void spread_floats(const MatrixForm *f, GroupWork *x) {
+    const int there = numbers_of_a(f) * MATRIX_STRIP;
+    float a[MATRIX_STRIP * K_BYTES];
+    uint32_t ea[MATRIX_STRIP * K_BYTES];
+    memcpy(a, x->fa, (size_t)there * sizeof *a);
+    memcpy(ea, x->ea, (size_t)there * sizeof *ea);
+    for (int i = 0; i < 2 * there; i++) x->fa[i] = 0, x->ea[i] = (uint32_t)MATRIX_NONE;
+    for (int p = 0; p < there; p++) x->fa[place_of(x, p)] = a[p], x->ea[place_of(x, p)] = ea[p];
+}
+
+static void spread_integers(const MatrixForm *f, GroupWork *x) {
+    const int there = numbers_of_a(f) * MATRIX_STRIP;
+    int32_t a[MATRIX_STRIP * K_BYTES];
+    memcpy(a, x->ia, (size_t)there * sizeof *a);
+    memset(x->ia, 0, 2 * (size_t)there * sizeof *a);
+    for (int p = 0; p < there; p++) x->ia[place_of(x, p)] = a[p];
+}
+
+/* The fast loop multiplies what is none by 0, which an infinity of B would make a NaN. */
+static bool any_odd(const GroupWork *x, int n, bool is_narrow) {
+    for (int i = 0; i < n; i++)
+        if (x->eb[i] == (is_narrow ? MATRIX_ODD_NARROW : MATRIX_ODD)) return true;
+    return false;
+}
+
 static void negate(float *x, int n) {
     for (int i = 0; i < n; i++) x[i] = -x[i];
 }
@@ -371,29 +413,33 @@ static void sum_floats(const Machine *m, const MatrixForm *f, GroupWork *x, cons
     int n = f->shape->n, k = f->shape->k, places = n * MATRIX_STRIP;
     MatrixType ta = (MatrixType)f->a.type, tb = (MatrixType)f->b.type;
     int least_a = matrix_least(ta), least_b = matrix_least(tb);
-    matrix_floats(ta, a, MATRIX_STRIP * k, x->fa);
+    int there = numbers_of_a(f) * MATRIX_STRIP;
+    matrix_floats(ta, a, there, x->fa);
     matrix_floats(tb, b, n * k, x->fb);
-    if (g->negated[0]) negate(x->fa, MATRIX_STRIP * k);
+    if (g->negated[0]) negate(x->fa, there);
     if (g->negated[1]) negate(x->fb, n * k);
-    matrix_exponents(x->fa, MATRIX_STRIP * k, least_a, x->ea);
+    matrix_exponents(x->fa, there, least_a, x->ea);
     matrix_exponents(x->fb, n * k, least_b, x->eb);
+    if (f->is_sparse) spread_floats(f, x);
     for (int i = 0; i < places; i++) {
         uint32_t bits = x->bits[g->sum_map[i]];
         matrix_floats((MatrixType)g->sum_type, &bits, 1, &x->fc[i]);
         if (!adds) x->fc[i] = 0;
     }
-    matrix_sum(m, &(MatrixTask){.n = n,
-                                .k = k,
-                                .rule = f->rule,
-                                .halves = g->sum_type == MATRIX_F16,
-                                .is_narrow = least_a > -60,
-                                .per = 1,
-                                .least = {least_a, least_b},
-                                .a = x->fa,
-                                .ea = x->ea,
-                                .b = x->fb,
-                                .eb = x->eb,
-                                .c = x->fc});
+    MatrixTask t = {.n = n,
+                    .k = k,
+                    .rule = f->rule,
+                    .halves = g->sum_type == MATRIX_F16,
+                    .is_narrow = least_a > -60,
+                    .per = 1,
+                    .least = {least_a, least_b},
+                    .a = x->fa,
+                    .ea = x->ea,
+                    .b = x->fb,
+                    .eb = x->eb,
+                    .c = x->fc};
+    if (f->is_sparse && any_odd(x, n * k, t.is_narrow)) matrix_sum_plain(&t);
+    else matrix_sum(m, &t);
     for (int i = 0; i < places; i++)
         x->bits[g->sum_map[i]] = matrix_bits_of((MatrixType)g->sum_type, x->fc[i]);
 }
@@ -402,7 +448,8 @@ static void sum_integers(const MatrixForm *f, GroupWork *x, const uint32_t *a, c
                          bool adds) {
     const uint16_t *map = f->group->sum_map;
     int n = f->shape->n, k = numbers_along_k(f);
-    matrix_integers((MatrixType)f->a.type, a, MATRIX_STRIP * k, x->ia);
+    matrix_integers((MatrixType)f->a.type, a, numbers_of_a(f) * MATRIX_STRIP, x->ia);
+    if (f->is_sparse) spread_integers(f, x);
     matrix_integers((MatrixType)f->b.type, b, n * k, x->ib);
     for (int i = 0; i < n * MATRIX_STRIP; i++) x->ic[i] = adds ? (int32_t)x->bits[map[i]] : 0;
     for (int j = 0; j < n; j++)
@@ -413,7 +460,7 @@ static void sum_integers(const MatrixForm *f, GroupWork *x, const uint32_t *a, c
 /* Of whole numbers, and of floats where tests ask for them number by number. D is in bits. */
 static void sum_plainly(const Machine *m, const Warp *w, const MatrixForm *f, GroupWork *x,
                         bool adds) {
-    uint32_t a[MATRIX_STRIP * K_BYTES], b[GROUP_N * K_BYTES];
+    uint32_t a[MATRIX_STRIP * K_BYTES], b[GROUP_N * K_MOST];
     take_a(w, f, x, a);
     numbers_of((MatrixType)f->b.type, x->b, f->shape->n * numbers_along_k(f), b);
     take_sums(w, f->group, x->bits);
@@ -487,7 +534,7 @@ static void words_of_a(const Warp *w, const MatrixForm *f, const GroupWork *x, u
 static bool sum_words(const Machine *m, const Warp *w, const MatrixForm *f, const GroupWork *x,
                       bool adds) {
     uint32_t a[GROUP_WORDS * MATRIX_STRIP], b[GROUP_N * GROUP_WORDS];
-    if (f->group->sum_type == MATRIX_S32) return false;
+    if (f->group->sum_type == MATRIX_S32 || f->is_sparse) return false;
     words_of_a(w, f, x, a);
     memcpy(b, x->b, (size_t)f->shape->n * K_BYTES);
     return matrix_sum_words(m, w, f, &(MatrixTask){.word_a = a, .word_b = b, .adds = adds});
@@ -501,6 +548,7 @@ bool matrix_group(Machine *m, Warp *w, const Ins *in, const MatrixForm *f) {
     memset(x.origin_b, 0, sizeof x.origin_b);
     if (m->shadow) shadow_step(m);
     if (!read_a(m, w, in, f, &x) || !read_b(m, w, in, f, &x)) return false;
+    if (f->is_sparse && !matrix_columns(m, w, in, f, x.column)) return false;
     if (m->follows) follow_registers(w, f, &x), follow(w, f, &x, adds);
     if (!sum_words(m, w, f, &x, adds)) {
         sum_plainly(m, w, f, &x, adds);
