@@ -24,7 +24,7 @@ struct Image {
     size_t len;
     const char *why; /* what it is instead */
     int number;      /* in the recording; -1: it is not there */
-    bool is_machine, is_gone;
+    bool is_machine, is_closed, is_gone;
 };
 
 typedef struct Wrapper {
@@ -106,7 +106,10 @@ static Image *image_of(const void *image, size_t left) {
 }
 
 void code_loaded(const void *handle, const void *image) {
-    if (handle && image) map_set(&modules, handle, image_of(image, SIZE_MAX));
+    if (handle == NULL || image == NULL) return;
+    Image *i = image_of(image, SIZE_MAX);
+    i->is_closed = i->is_machine && origin_is_closed(image);
+    map_set(&modules, handle, i);
 }
 
 void code_loaded_file(const void *handle, const char *path) {
@@ -125,6 +128,10 @@ Image *code_image(const void *handle) {
 
 bool code_is_machine(const Image *i) {
     return i->is_machine;
+}
+
+bool code_is_closed(const Image *i) {
+    return i->is_closed;
 }
 
 int code_number(Image *i) {

@@ -82,8 +82,12 @@ const uint8_t *code_textures(const Launched *l);
 int code_number(Image *i);
 /* The image of a module; NULL where it is not known, or has neither PTX nor machine code. */
 Image *code_image(const void *handle);
-/* Is it machine code alone? */
+/* Is it machine code alone; of a closed library? */
 bool code_is_machine(const Image *i);
+bool code_is_closed(const Image *i);
+
+/* Does machine code that is loaded from here belong to a closed library (origin.c)? */
+bool origin_is_closed(const void *image);
 
 /* The PTX that machine code was made of, from Triton's cache; NULL. free() it. */
 char *triton_ptx(const void *code, size_t n);

@@ -15,6 +15,9 @@
 ** there what these did wrong: so that is an answer, as if the host copied it out ("read"). New
 ** memory is filled with zeros, as that of a replay is: else what lies there by chance would be
 ** among the data.
+**
+** Launches of a closed library's machine code (origin.c) are not looked at one by one: what all of
+** them wrote is kept before the next launch of another kernel, and where a copy reads it.
 */
 #include "inject/inject.h"
 
@@ -65,6 +68,7 @@ static GpuEvent *events; /* that no line has */
 static int n_events, cap_events;
 static bool looks;  /* there was an opaque launch */
 static bool stale;  /* memory has changed since it was looked at, by no launch */
+static bool unsettled; /* … by launches of closed libraries, since it was looked at */
 static int n_plain; /* launches that were not opaque, since the window opened */
 static uint64_t *given; /* words of the arguments of kernels since the last opaque launch, sorted */
 static int n_given, cap_given;
@@ -394,11 +398,14 @@ static void touched(Where w) {
     if (w.shared) w.region->known = false;
 }
 
+static void tell_source(const Side *from, const Extent *e);
+
 void tape_copy(const Side *to, int to_where, const Side *from, int from_where, const Extent *e,
                void *stream) {
     if (writer == NULL || phase != OPEN || !e->width || !e->height || !e->depth) return;
     stale = true;
     Where t = where(to, to_where), f = where(from, from_where);
+    if (f.device && unsettled) tell_source(from, e);
     if (t.device && f.device) {
         char a[120], b[120];
         side_text(to, a), side_text(from, b);
@@ -448,10 +455,13 @@ static void open_window(void) {
     }
 }
 
+static void settle(void);
+
 /* As if the host copied out all that is another now. */
 static void close_window(void) {
     tape_wait();
     gpu_wait();
+    settle();
     for (int i = 0; i < n_regions; i++) {
         char now[RECORD_NAME];
         Region *r = &regions[i];
@@ -524,6 +534,24 @@ static void tell_changes(const char *what) {
     n_given = 0;
 }
 
+/* What launches of closed libraries wrote since memory was looked at. */
+static void settle(void) {
+    if (!unsettled) return;
+    look(true);
+    tell_changes("wrote");
+    unsettled = false;
+}
+
+/* What a copy reads behind such launches, as it is now. */
+static void tell_source(const Side *from, const Extent *e) {
+    const Region *r = region_at(from->address);
+    if (from->array || r == NULL) return;
+    size_t at = (size_t)(from->address - r->address), left = r->bytes - at;
+    size_t bytes = ((e->depth - 1) * from->rows + e->height - 1) * from->row + e->width;
+    gpu_wait();
+    tell_piece(&(Taken){r, "wrote"}, at, at + (bytes < left ? bytes : left));
+}
+
 /* Memory that the host sees, too: what an opaque launch changed there is data as well. */
 static void tell_shared(Region *r) {
     if (r->changed) tell_contents("wrote", r);
@@ -574,8 +602,9 @@ void tape_before(const TapeLaunch *l) {
     if (phase != OPEN) return;
     k = code_launched(l->function, l->symbol); /* or refuse it */
     if (code_is_machine(k->image)) begin_to_look();
-    if (looks && stale) look(false);
-    if (looks && code_is_machine(k->image)) tell_changes("read");
+    if (!code_is_closed(k->image)) settle();
+    if (looks && stale && !unsettled) look(false);
+    if (looks && code_is_machine(k->image) && !unsettled) tell_changes("read");
     if (n_seen > 0) {
         gpu_wait();
         if (code_is_machine(k->image)) each_seen(give_to_host);
@@ -632,8 +661,9 @@ void tape_launch(const TapeLaunch *l, bool worked) {
         each_seen(take_from_device);
         if (is_opaque) each_seen(tell_shared);
     }
-    if (looks) look(true);
-    if (is_opaque) tell_changes("wrote");
+    unsettled = code_is_closed(k->image);
+    if (looks && !unsettled) look(true);
+    if (is_opaque && !unsettled) tell_changes("wrote");
     if (wish.count && counted == wish.skip + wish.count) close_window();
 }
 

@@ -3,23 +3,39 @@
 ** Triton gives the driver machine code, and keeps all that it came from in its cache: a folder a
 ** kernel, with NAME.cubin and NAME.ptx. PTX of the very bytes that are loaded is recorded in their
 ** place: genes have a hold there, and the virtual GPU runs it. It is taken where the driver takes
-** it; one that is newer than the driver stays machine code. torch.compile has a cache of its own,
-** whose place it puts into TRITON_CACHE_DIR.
+** it; one that is newer than the driver stays machine code. torch.compile has a cache of its own.
 */
 #include "inject/inject.h"
 
 #include <dirent.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-static const char *cache(char out[4096]) {
-    const char *own = getenv("TRITON_CACHE_DIR"), *home = getenv("TRITON_HOME");
-    if (own && *own) return own;
-    if (home == NULL || *home == '\0') home = getenv("HOME");
-    snprintf(out, 4096, "%s/.triton/cache", home ? home : "");
-    return out;
+static const char *given(const char *name) {
+    const char *value = getenv(name);
+    return value && *value ? value : NULL;
+}
+
+/* Where a cache is: Triton's, and that of torch.compile for the first GPU. */
+static void triton_cache(char out[4096]) {
+    const char *own = given("TRITON_CACHE_DIR"), *home = given("TRITON_HOME");
+    if (home == NULL) home = given("HOME");
+    snprintf(out, 4096, "%s%s", own ? own : home ? home : "", own ? "" : "/.triton/cache");
+}
+
+static void inductor_cache(char out[4096]) {
+    const char *own = given("TORCHINDUCTOR_CACHE_DIR"), *temporary = given("TMPDIR");
+    const struct passwd *user = getpwuid(getuid());
+    const char *name = given("LOGNAME");
+    if (name == NULL) name = given("USER");
+    if (name == NULL && user) name = user->pw_name;
+    if (own) snprintf(out, 4096, "%s/triton/0", own);
+    else snprintf(out, 4096, "%s/torchinductor_%s/triton/0", temporary ? temporary : "/tmp",
+                  name ? name : "");
 }
 
 static bool holds(const char *path, const void *code, size_t n) {
@@ -56,9 +72,8 @@ static char *in_folder(const char *folder, const void *code, size_t n) {
     return text;
 }
 
-char *triton_ptx(const void *code, size_t n) {
-    char room[4096], *text = NULL;
-    const char *all = cache(room);
+static char *in_cache(const char *all, const void *code, size_t n) {
+    char *text = NULL;
     DIR *d = opendir(all);
     for (struct dirent *e; d && text == NULL && (e = readdir(d)) != NULL;) {
         char folder[4096 + 300];
@@ -68,4 +83,13 @@ char *triton_ptx(const void *code, size_t n) {
     }
     if (d) closedir(d);
     return text;
+}
+
+char *triton_ptx(const void *code, size_t n) {
+    char cache[4096];
+    triton_cache(cache);
+    char *text = in_cache(cache, code, n);
+    if (text) return text;
+    inductor_cache(cache);
+    return in_cache(cache, code, n);
 }

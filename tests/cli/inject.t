@@ -155,6 +155,20 @@ end
 print(table.concat(wrong, " "))
 LUA
 is "what opaque launches alone read of other code is seen to be wrong" "10 11" "$("$GILUA" wrong.lua)"
+# The same in a closed library: what it wrote is kept where another kernel or the host sees it.
+echo 'int run(int n, char **v); int main(int n, char **v) { return run(n, v); }' >main.c
+$cc -Dmain=run -O1 -shared -fPIC -o libtorch_app.so "$TOP/tests/programs/injected.c" "$TOP/lib/libcuda.so.1" &&
+  $cc -o closed_app main.c ./libtorch_app.so -Wl,-rpath,"$TMP"
+FAKE_CUPTI_CUBIN=1 inject -o library.rec -- ./run.sh ./closed_app mixed >out 2>err
+is "kernels of a closed library are recorded too" "0:mixed 8 11 155" "$?:$(tail -1 out)"
+events library.rec >library.txt
+is "what they wrote is kept before other kernels and what the host reads" \
+  "launch scale read 512 cubin launch add wrote 512 launch scale read 512 launch add wrote 200 read 200" \
+  "$(tail -13 library.txt | sed -nE 's/^launch [0-9]+ (\w+) .*/launch \1/p; s/^(cubin) .*/\1/p
+    s/^(read|wrote) 0x\w+400 ([0-9]+) .*/\1 \2/p' | xargs)"
+LUA_PATH="$TOP/tests/lua/?.lua;;" "$GILUA" lower.lua library.rec library_low.rec
+like "and the virtual GPU gives the same" "^ok ([0-9]+) \1$" "$("$GILUA" replay.lua library_low.rec | tr '\t' ' ')"
+
 # Triton's cache has the PTX of the same bytes; that of others, or PTX that the driver refuses, is none.
 cat >cache.lua <<'LUA'
 local r = require "gilua.core".record.open "machine.rec"

@@ -32,6 +32,10 @@ char *triton_ptx(const void *code, size_t n) {
     return n > 0 && ((const char *)code)[0] == 1 ? gi_strdup("") : NULL;
 }
 
+bool origin_is_closed(const void *image) {
+    return image == NULL;
+}
+
 static void ask(const char *path) {
     static const char module, kernel, by_name;
     code_loaded_file(&module, path);

@@ -26,8 +26,8 @@ PROGRAMS = {  # command, module it needs, options of `gilua new`, the file that 
              "train_gpt2_fp32.cu"),
 }
 BUILDS = {
-    "cublas": "nvcc -O2 -arch=native -o between between.cu -lcublas",
-    "llmc": "nvcc -O3 -arch=native -o train train_gpt2_fp32.cu -lcublas",
+    "cublas": "nvcc -O2 -arch=sm_90 -o between between.cu -lcublas",
+    "llmc": "nvcc -O3 -arch=sm_90 -o train train_gpt2_fp32.cu -lcublas",
 }
 REPLAY = """
 local gi = require "gilua"
@@ -91,7 +91,7 @@ def evolve(gilua, name, options, limit):
     folder, run = "problem_" + name, "run_" + name
     for step in [["new", name + ".rec"] + options + ["-o", folder],
                  ["evolve", folder, "--device", "cuda", "--population", "24", "--generations", "3", "--seed", "1",
-                  "--weak-data", "--out", run],
+                  "--weak-data", "--minutes", "0.6", "--out", run],
                  ["verify", run, "--device", "cuda"]]:
         status, text = typed(gilua, name, step, limit)
         if step[0] == "evolve" and status == 3:
