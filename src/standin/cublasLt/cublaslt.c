@@ -133,7 +133,8 @@ typedef struct Epilogue {
 
 static double activated(double x, int kind) {
     if (kind & LT_RELU) return x > 0 || isnan(x) ? x : 0;
-    if (kind & LT_GELU) return 0.5 * x * (1 + tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)));
+    if (kind & LT_GELU)
+        return 0.5 * x * (1 + tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)));
     return x;
 }
 
