@@ -207,6 +207,14 @@ tap.case("nests that are refused", function()
   } do
     refused(why, "tile", convolution(o), 8, { SMALL }, why)
   end
+  local function proposed(values)
+    return #transform.find("tile").find(kernel.of_text(convolution {}, { values = function()
+      return values
+    end }))
+  end
+  tap.is(proposed { ["gridDim.z"] = 96 }, 6, "schedules with 32 filters")
+  tap.is(proposed { ["gridDim.z"] = 128 }, proposed {}, "all")
+  tap.is(proposed { ["gridDim.z"] = 48 }, 0, "none")
   local function shares_offsets(o)
     return rewritten.text("tile", convolution(o), 8, { SMALL }):find("__shfl_sync", 1, true) ~= nil
   end

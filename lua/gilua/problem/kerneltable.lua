@@ -668,13 +668,18 @@ local function guessed(path)
 end
 
 -- The whole numbers that a launch is given whatever its size, by parameter, and the sides of its
--- block as "blockDim.x"; those of the kernel. Not what was guessed: code for such a value gains
--- nothing where it is another.
+-- block as "blockDim.x", those of its grid as "gridDim.z" where blocks are 1 long; those of the
+-- kernel. Not what was guessed: code for such a value gains nothing where it is another.
 local function values_of(t, parameters, path)
   local values, guesses = {}, t.made_from and guessed(path) or {}
   for _, p in ipairs(parameters) do
     local side = p.name:match "^block_size_([xyz])$"
     if side then values["blockDim." .. side] = p.default end
+  end
+  for d, side in ipairs { "x", "y", "z" } do
+    local is_threads = t.grid ~= nil or (values["blockDim." .. side] or 1) > 1
+    values["gridDim." .. side] = not is_threads
+      and math.tointeger(tablecase.sizes(t.size)[d]) or nil
   end
   for _, arg in ipairs(t.args or {}) do
     local value = math.tointeger(arg.value)

@@ -88,9 +88,18 @@ local function fits(at)
   return o
 end
 
+-- Is a side of the grid that nothing bounds, where it is known, no multiple of a tile's side?
+local function leaves_rest(at, index, length)
+  local ask = at.kernel.options.values
+  local blocks = ask and not index.usual and ask(at.fn)["gridDim." .. index.side]
+  return blocks and blocks % length ~= 0
+end
+
 local function proposed(at)
-  local list = {}
-  for i, word in ipairs(contraction.of(at.loop) and SCHEDULES or {}) do list[i] = { word } end
+  local list, found = {}, contraction.of(at.loop)
+  for _, word in ipairs(found and SCHEDULES or {}) do
+    if not leaves_rest(at, found.down, read_schedule(word).down) then list[#list + 1] = { word } end
+  end
   return list
 end
 
