@@ -131,6 +131,7 @@ static int device_get_info(lua_State *L) {
     lua_pushinteger(L, i.driver), lua_setfield(L, -2, "driver");
     lua_pushinteger(L, i.max_threads_per_block), lua_setfield(L, -2, "max_threads_per_block");
     lua_pushinteger(L, (lua_Integer)i.shared_per_block), lua_setfield(L, -2, "shared_per_block");
+    lua_pushstring(L, i.engine), lua_setfield(L, -2, "engine");
     return 1;
 }
 
@@ -165,7 +166,8 @@ void bind_device(lua_State *L) {
          "What to compile for: gi.compile's target."},
         {"info", device_get_info, "dev:info() -> table",
          "name, uuid, compute (90), sms, clock_ghz, memory_bytes, l2_bytes, memory_rate (bytes a "
-         "second, at most; 0: unknown), driver (13000), max_threads_per_block, shared_per_block."},
+         "second, at most; 0: unknown), driver (13000), max_threads_per_block, shared_per_block; on emu engine (how it runs "
+         "kernels, in words)."},
         {"energy", device_get_energy, "dev:energy() -> joules | nil, message, code",
          "What the whole GPU has taken since some moment, by NVML's counter, which moves every 20 "
          "to 100 ms: what lies between two readings counts."},

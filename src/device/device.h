@@ -43,6 +43,7 @@ typedef struct DeviceInfo {
     int driver;                   /* 13000 is 13.0; 0 on emu */
     int max_threads_per_block;
     size_t shared_per_block;      /* the most a kernel may ask for */
+    const char *engine;           /* how emu runs kernels (emu_engine); NULL on cuda */
 } DeviceInfo;
 void device_info(const Device *d, DeviceInfo *out);
 

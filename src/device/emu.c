@@ -42,6 +42,7 @@ static void info(const Device *d, DeviceInfo *out) {
     out->memory_rate = model->dram_bytes_per_clock * model->clock_ghz * 1e9;
     out->max_threads_per_block = (int)model->max_threads_per_block;
     out->shared_per_block = (size_t)model->shared_per_block;
+    out->engine = emu_engine(emu_of(d));
 }
 
 /* --- memory --- */

@@ -153,6 +153,8 @@ typedef struct EmuModule EmuModule;
 Emu *emu_new(const EmuModel *model);
 void emu_free(Emu *e); /* after its modules */
 const EmuModel *emu_model(const Emu *e);
+/* How it runs kernels, in words: "compiled for AVX-512", "interpreted (GILUA_NATIVE is off)" … */
+const char *emu_engine(const Emu *e);
 
 /* Makes size_bytes of host memory visible to kernels; returns the device address, 256-aligned and
 ** never 0. The memory stays the caller's and must outlive the mapping. A write to a read-only

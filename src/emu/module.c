@@ -52,6 +52,13 @@ Emu *emu_new(const EmuModel *model) {
     return e;
 }
 
+const char *emu_engine(const Emu *e) {
+    return e->native                      ? "compiled for AVX-512"
+           : e->vectors == VECTORS_AVX512 ? "interpreted with AVX-512 (GILUA_NATIVE is off)"
+           : e->vectors == VECTORS_AVX2   ? "interpreted with AVX2 (no AVX-512 here)"
+                                          : "interpreted (no AVX2 here)";
+}
+
 void emu_free(Emu *e) {
     if (e == NULL) return;
     views_forget(e);

@@ -184,7 +184,8 @@ local function examine(o)
     "apt-get install mricron-data, or set GILUA_BRAIN to a skull-stripped NIfTI image; without it "
     .. "experiments use a ball")
   file(found, "reference", core.home .. "/kernels/niftyreg/reference.so", "`make` builds it")
-  found:add { "ok", "virtual GPU", tostring(gi.device("emu")) }
+  local emu <close> = gi.device("emu")
+  found:add { "ok", "virtual GPU", ("%s, kernels are %s"):format(emu, emu:info().engine) }
   local value = gi.json.object { { "ok", found.all_well }, { "findings", found:value() } }
   if found.all_well then return value end
   return value, ends.STATUS.world, "not every kernel can be compiled here: see above"
