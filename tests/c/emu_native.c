@@ -102,6 +102,18 @@ static const char loads[] = PTX_HEAD
     "and.b32 %r28, %r28, -4; add.u32 %r28, %r28, %r4; add.u32 %r10, %r10, %r28;\n"
     "ld.shared.b32 %r29, [%r28]; add.u32 %r10, %r10, %r29; st.global.b32 [%rd1], %r10; ret; }\n";
 
+/* Neighbours that come nearer to the end of shared memory until the last of them is beyond it. */
+static const char beyond[] = PTX_HEAD
+    ".visible .entry k(.param .u64 out) { .reg .pred %p<9>; .reg .b32 %r<30>; .reg .b64 %rd<9>;\n"
+    ".shared .align 16 .b8 s[4096];\n"
+    "ld.param.u64 %rd0, [out]; mov.u32 %r2, %tid.x; mov.u32 %r3, %ctaid.x;\n"
+    "mad.lo.u32 %r1, %r3, 128, %r2; mul.wide.u32 %rd1, %r1, 64; add.u64 %rd1, %rd0, %rd1;\n"
+    "mov.u32 %r4, s; shl.b32 %r5, %r2, 5; add.u32 %r6, %r5, %r4; st.shared.b32 [%r6], %r2;\n"
+    "shl.b32 %r5, %r2, 2; add.u32 %r6, %r5, %r4; mov.u32 %r10, 0; mov.u32 %r11, 0; bar.sync 0;\n"
+    "LOOP: ld.shared.b32 %r12, [%r6]; add.u32 %r11, %r11, %r12; add.u32 %r6, %r6, 16;\n"
+    "add.u32 %r10, %r10, 1; setp.lt.u32 %p1, %r10, 230; @%p1 bra LOOP;\n"
+    "st.global.b32 [%rd1], %r11; ret; }\n";
+
 static bool run(bool native, const char *text, uint32_t *data, EmuResult *r, int *runs) {
     EmuModel model = emu_model_round();
     Emu *e = emu_new(&model);
@@ -165,5 +177,6 @@ int main(void) {
     }
     compare(loads, "loads whose lanes lie otherwise in each round, and one beyond the end",
             EMU_ILLEGAL_ADDRESS, start);
+    compare(beyond, "neighbours that move on beyond the end", EMU_ILLEGAL_ADDRESS, start);
     return tap_done();
 }

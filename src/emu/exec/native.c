@@ -79,8 +79,6 @@ static void write_look(Writer *s, Cold *c, const MemForm *f) {
     leave_if(s, c, IF_NOT_ZERO);
     compare_memory(s, LAYOUT(wait), 2, 0);
     leave_if(s, c, IF_NOT_ZERO);
-    compare_memory(s, LAYOUT(served), 2, LAYOUT_PAYS);
-    leave_if(s, c, IF_BELOW);
     if (f->same_layout) {
         compare_memory(s, LAYOUT(known), 1, 1);
         leave_if(s, c, IF_NOT_ZERO);
@@ -159,7 +157,8 @@ static void write_banks(Writer *s) {
 }
 
 /* Where the load before it had the same base in all lanes: a uniform load without a look at the
-** lanes. Goes on behind it where that was not so; *done: to be aimed behind the load. */
+** lanes or at the layout, which none of the loads that trust it asks. Goes on behind it where that
+** was not so; *done: to be aimed behind the load. */
 static void write_same_base(Writer *s, const MemForm *f, const Operand *d, size_t *done) {
     gi_buf *b = &s->b;
     size_t no[3];
@@ -177,9 +176,6 @@ static void write_same_base(Writer *s, const MemForm *f, const Operand *d, size_
     no[2] = asm_jump_if(b, IF_ABOVE);
     asm_general(b, true, 0x03, RAX, rm_at(R12, offsetof(Machine, shared)));
     write_one_place(s, f, d);
-    asm_byte(b, 0x41), asm_byte(b, 0xc6); /* the layout is compared by nobody */
-    asm_rm(b, 0, rm_at(R14, f->layout * sizeof(Layout) + offsetof(Layout, known)), 1);
-    asm_byte(b, 0);
     *done = asm_jump(b);
     for (int i = 0; i < 3; i++) asm_aim(b, no[i], b->len);
 }
@@ -303,6 +299,9 @@ static void write_load(Writer *s, int ins, const MemForm *f) {
     asm_byte(&s->b, 0xc6); /* known = true */
     asm_rm(&s->b, 0, LAYOUT(known), 1);
     asm_byte(&s->b, 1);
+    asm_byte(&s->b, 0x66), asm_byte(&s->b, 0xc7); /* served = LAYOUT_PAYS */
+    asm_rm(&s->b, 0, LAYOUT(served), 2);
+    asm_byte(&s->b, LAYOUT_PAYS), asm_byte(&s->b, 0);
     asm_general(&s->b, true, 0x89, RSI, rm_at(R13, offsetof(Warp, base)));
     write_banks(s);
     if (done) asm_aim(&s->b, done, s->b.len);
