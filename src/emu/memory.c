@@ -322,19 +322,13 @@ static void charge(Machine *m, Warp *w, const MemForm *f, const uint64_t *at, ui
     if (f->space == PTX_SHARED && lanes) cost_shared(m, at, lanes, bytes);
 }
 
-/* A lane whose load faults goes on with zeros. */
-static void load_nothing(const Warp *w, const MemForm *f, int lane) {
-    for (int k = 0; k < f->count && !f->is_store; k++)
-        if (!(f->unused >> k & 1)) register_set(w, f, k, lane, 0);
-}
-
 bool mem_slow(Machine *m, Warp *w, const Ins *in, const MemForm *f, const uint64_t *at) {
     uint32_t done = w->active;
     if (m->shadow) shadow_step(m);
     for (uint32_t left = w->active; left;) {
         int i = lane_next(m, &left);
         if (f->bound == BOUND_FRAME) function_param(w, f, i);
-        else if (!one_lane(m, w, in, f, i, at[i])) done &= ~(1u << i), load_nothing(w, f, i);
+        else if (!one_lane(m, w, in, f, i, at[i])) done &= ~(1u << i);
         if (m->ended) return false;
     }
     if (f->bound != BOUND_FRAME) charge(m, w, f, at, done);

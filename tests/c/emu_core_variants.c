@@ -1,5 +1,5 @@
-/* The builds of the fast loop, baseline, AVX2 and AVX-512, and compiled code give identical bits and
-** ticks. */
+/* The builds of the fast loop, baseline, AVX2 and AVX-512, and compiled code give identical bits
+** and ticks. */
 #include "emu/core.h"
 #include "emu_core_run.h"
 

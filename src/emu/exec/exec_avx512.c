@@ -17,7 +17,8 @@
 bool native_memory(Machine *m, Warp *w, const Ins *in) {
     return load_store(m, w, in, &w->code->mem[in->imm]);
 }
-bool native_shared(Machine *m, Warp *w, const Ins *in) { /* which finds a layout of one place, too */
+/* Which finds a layout of one place, too. */
+bool native_shared(Machine *m, Warp *w, const Ins *in) {
     return load_shared_apart(m, w, in, &w->code->mem[in->imm]);
 }
 bool native_texture(Machine *m, Warp *w, const Ins *in) {

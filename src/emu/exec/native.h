@@ -35,8 +35,10 @@ bool native_shared(Machine *m, Warp *w, const Ins *in);
 bool native_texture(Machine *m, Warp *w, const Ins *in);
 bool native_other(Machine *m, Warp *w, const Ins *in);
 
-/* Does a launch run compiled code? */
+/* Does a launch run compiled code? Not where it goes on after a fault: lanes that were left out
+** have what was in their rows before, and compiled code does not store what nobody reads. */
 static inline bool native_runs(const Machine *m) {
+    if (m->launch->max_faults > 1) return false;
     return m->emu->native && m->emu->vectors == VECTORS_AVX512 && m->layouts && !m->shadow &&
            !m->profile;
 }

@@ -1,5 +1,5 @@
-/* native_ops.c - the arithmetic of compiled code: what exec.c does for a row of lanes, in instructions
-** of AVX-512. The same bits: where the processor's answer is another (NaN, integers out of range),
+/* native_ops.c - the arithmetic of compiled code: what exec.c does for a row of lanes, in AVX-512.
+** The same bits: where the processor's answer is another (NaN, integers out of range),
 ** more instructions follow. native.c has the model. */
 #include "emu/exec/native_rows.h"
 
