@@ -6,7 +6,7 @@
 # nothing but the C library at run time; NVRTC and the driver are opened at run time.
 
 CC       ?= cc
-CFLAGS   ?= $(if $(SANITIZE),-O1,-O2) -g
+CFLAGS   ?= $(if $(SANITIZE),-O1 -g1,-O2 -g)
 PREFIX   ?= /usr/local
 DESTDIR  ?=
 BUILD    ?= build
@@ -39,7 +39,8 @@ EDIT := $(shell $(CC) -E -include stdio.h -include histedit.h -x c /dev/null >/d
 endif
 
 # --- flags. The emulator's lane loops and the comparison live on the auto-vectoriser: -O3 there. With
-# sanitizers, whose checks keep loops as they are, -O1 does everywhere, and compiles sooner.
+# sanitizers, whose checks keep loops as they are, -O1 does everywhere, and compiles sooner; a report
+# needs the line numbers alone (-g1).
 warnings := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wwrite-strings \
             -Wdouble-promotion -Wvla $(if $(WERROR),-Werror)
 sanitize := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all \
@@ -94,7 +95,24 @@ slowest    := $(addprefix tests/,cli/own.t cli/docs.t cli/workloads.t cli/result
               cli/energy.t cli/ptx.t cli/replay.t cli/archive.t cli/no_memory.t cli/newkinds.t cli/network.t \
               lua/niftyreg_wide.lua lua/kernels.lua cli/cluster.t lua/funnel.lua cli/readers.t)
 
-.PHONY: all deps deps-test deps-dev cluster-deps demo test fresh-test gpu-test cluster-test tests warnings bench faults kills mutants fuzz fuzzing scores docs site names portable release package-test install uninstall clean help FORCE
+# Under sanitizers these have their turn in one of eight commits, by its number (TURN=N; EVERY=1: in all).
+# `make reach` chose them: all lines of C that they reach, but for 22 of 24150, are reached by scripts that
+# run in each commit. CONTRIBUTING.md has the rule.
+in_turn   := $(addprefix tests/cli/,archive.t calibrate.t completion.t determinism.t doctor.t events.t experiment.t \
+              first_hour.t improve.t islands.t merge.t moved.t network.t one_mutant.t other_data.t page.t promises.t \
+              ptx.t python.t readme.t recorded.t replay.t results.t rundiff.t runs.t site.t terminal.t weak_data.t \
+              workloads.t)
+in_turn   += $(addprefix tests/lua/,adequacy.lua arithmetic.lua backport.lua bandit.lua checkproblem.lua \
+              disparity.lua facts_rewritings.lua hostcode_random.lua kernels.lua kerneltable.lua model.lua \
+              niftyreg_wide.lua otherdata.lua overloads.lua precision.lua prompt.lua proposals.lua recorded.lua \
+              rewrite.lua rewritings_random.lua runs.lua screen.lua sections.lua sieve.lua slice.lua stats.lua \
+              steady.lua stereo.lua stereo_wide.lua structs.lua transformflash.lua transformgeometry.lua \
+              transformloops.lua transformmemory.lua transformshuffle.lua transformstage.lua transformsubwarp.lua \
+              transformthreads.lua transformtile.lua)
+TURN       ?= $(shell git rev-list --count HEAD 2>/dev/null || echo 0)
+left_out    = $(if $(SANITIZE),$(if $(EVERY),,$(shell printf '%s\n' $(in_turn) | awk 'NR % 8 != $(TURN) % 8')))
+
+.PHONY: all deps deps-test deps-dev cluster-deps demo test left-out reach fresh-test gpu-test cluster-test tests warnings bench faults kills mutants fuzz fuzzing scores docs site names portable release package-test install uninstall clean help FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
@@ -257,12 +275,27 @@ sanitized  := $(if $(SANITIZE),GILUA_SANITIZED=1 UBSAN_OPTIONS=print_stacktrace=
 test: deps-test
 	$Q$(MAKE) --no-print-directory $(jobs) tests
 	$Qrm -rf build/failed build/seconds
+	$Q$(if $(left_out),echo "# $(words $(left_out)) of $(words $(in_turn)) scripts have their turn under sanitizers in other commits")
 	$QCC="$(CC)" FUZZERS="$(CURDIR)/$O/fuzz" FAKE_CUDA="$(CURDIR)/$O/tests/libcuda_fake.so" \
 	    FAKE_CUPTI="$(CURDIR)/$O/tests/libcupti_fake.so" \
 	    FAKE_NVML="$(CURDIR)/$O/tests/libnvml_fake.so" $(sanitized) \
-	    prove -j $$(($$(nproc) + 1)) -e tests/run $(PROVEFLAGS) $(slowest) \
-	    $(sort $(filter-out %_speed $(slowest),$(c_tests) $(scripts))); \
+	    prove -j $$(($$(nproc) + 1)) -e tests/run $(PROVEFLAGS) $(filter-out $(left_out),$(slowest)) \
+	    $(sort $(filter-out %_speed $(slowest) $(left_out),$(c_tests) $(scripts))); \
 	    status=$$?; tests/dearest; exit $$status
+
+left-out:
+	@echo $(left_out)
+
+# Which lines of C each test reaches, and which scripts `in_turn` may hold: an hour of a processor. gcc alone
+# can tell.
+REACH := $(CURDIR)/$(BUILD)/reach
+reach: deps-test
+	$Qrm -rf $(REACH)/reached && mkdir -p $(REACH)/reached
+	$Qgcc -O2 $(warnings) -fPIC -c -o $(REACH)/hook.o tests/reach/hook.c
+	$QREACHED=$(REACH)/reached GILUA_SANITIZED=1 $(MAKE) --no-print-directory test BUILD=$(REACH) CC=gcc \
+	    O=$(REACH) CFLAGS="-O1 -g1" room_emu= room_array= CPPFLAGS=-fsanitize-coverage=trace-pc \
+	    link="-pthread $(REACH)/hook.o"
+	$Qpython3 tests/reach/list.py $(REACH) $(REACH)/reached build/seconds
 
 # Both commands of the README in a bare Debian, as root; QUICK=1 is what .ci/run asks of a change.
 fresh-test:
@@ -400,6 +433,7 @@ help:
 	@echo "make fuzz       every reader, the archive, the farm's sockets, for a minute each, changed PTX for ten,"
 	@echo "                under sanitizers; SECONDS=N for another time,"
 	@echo "                TARGET=NAME is one, SEED=N the same inputs again"
+	@echo "make reach      which lines of C does each test reach, which scripts may wait for their turn under sanitizers?"
 	@echo "make mutants FILE=src/emu/check/order.c  does a test notice each of 20 one-line changes of the file?"
 	@echo "                N=100 tries more, SEED=N others; tests/mutants/covers.lua says which tests"
 	@echo "make scores     are the data of kernels/ as good as their READMEs say?"
