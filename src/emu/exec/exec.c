@@ -27,6 +27,11 @@ static inline void spread_active(Warp *w) {
     uint32_t mask = w->spread = w->active;
     S32 *narrow = w->lane32;
     S64 *wide = w->lane64;
+    if (mask == FULL_MASK) {
+        memset(w->lane32, 0xff, sizeof w->lane32);
+        memset(w->lane64, 0xff, sizeof w->lane64);
+        return;
+    }
     EACH_LANE narrow[i] = (int32_t)(mask << (31 - i)) >> 31;
     EACH_LANE wide[i] = narrow[i];
 }
@@ -129,7 +134,8 @@ static inline bool same_lanes(const void *a, const void *b) {
         const MemForm *f = &w->code->mem[in[1].imm];                                    \
         const uint8_t *from = uniform_shared(m, w, f);                                  \
         if (from == NULL) goto L_MUL_N;                                                 \
-        if (m->layouts) m->layouts[f->layout].known = false; /* nobody compared it */   \
+        if (!f->same_base && m->layouts)                                                \
+            m->layouts[f->layout].known = false; /* nobody compared it */               \
         F32 t[LANES] __attribute__((aligned(64)));                                      \
         ROW(F32, a, in->a);                                                             \
         ROW(F32, b, in->b);                                                             \
