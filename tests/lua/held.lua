@@ -19,7 +19,7 @@ local M = {}
 
 -- Kinds that compute in another order or with other roundings.
 local ROUNDS = { divide = true, vector = true, split_accumulator = true,
-  warp_row = true, warp_loop = true, tree = true, warp_atomic = true,
+  warp_row = true, warp_loop = true, subwarp = true, tree = true, warp_atomic = true,
   block_atomic = true, merge_threads = true, widen = true, coarsen = true, merge = true,
   grid_stride = true, grid_size = true, axes = true, float = true }
 -- Kinds whose promise is kept: by numbers that are small, whole or of eighths; by arrays that are

@@ -284,6 +284,8 @@ __global__ void first(float *y, const float *x)
   tap.is(list["1 warp_loop"], "first_thread: no `if` begins there whose condition is that the "
     .. "thread is the first", "a kernel whose threads all work")
   tap.is(list["15 warp_loop"], "shared_loop: it has no loop that lanes could share", "no loop")
+  tap.is(list["3 subwarp"], "row_places: line 1 begins a kernel without rows of teams",
+    "a kernel that gives no warp a row")
   tap.is(list["7 coarsen"], "threads: no index that is computed from blockIdx is declared there",
     "a kernel without one")
   tap.is(list["7 merge"], "mergeable: it does not ask for blockIdx.x", "a side of a kernel")

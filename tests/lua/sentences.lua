@@ -30,7 +30,7 @@ local allowance = {
   ["docs/python/README.md"] = { 1, 0 },
   ["docs/run-survey.md"] = { 17, 0 },
   ["docs/scheme.md"] = { 1, 0 },
-  ["docs/transformation-results.md"] = { 41, 0 },
+  ["docs/transformation-results.md"] = { 44, 0 },
 }
 
 --- Begins a line of Markdown something that is no prose: a table, a heading, code, a comment?

@@ -4,7 +4,7 @@
 
 local TRANSFORM = "tests/lua/transform.lua tests/lua/transformarithmetic.lua "
   .. "tests/lua/transformloops.lua tests/lua/transformmemory.lua tests/lua/transformremainder.lua "
-  .. "tests/lua/transformshuffle.lua tests/lua/transformstage.lua "
+  .. "tests/lua/transformshuffle.lua tests/lua/transformstage.lua tests/lua/transformsubwarp.lua "
   .. "tests/lua/transformthreads.lua tests/lua/fuse_kernels.lua tests/lua/proposals.lua "
   .. "tests/lua/facts_rewritings.lua"
 
@@ -40,12 +40,14 @@ return {
   { file = "lua/gilua/facts/kept.lua", tests = TRANSFORM },
   { file = "lua/gilua/facts/loaded.lua", tests = "tests/lua/fuse_kernels.lua "
     .. "tests/lua/transformthreads.lua" },
+  { file = "lua/gilua/facts/lane_.*%.lua", tests = "tests/lua/transformsubwarp.lua" },
   { file = "lua/gilua/facts/merge.*%.lua", tests = "tests/lua/transformgeometry.lua" },
   { file = "lua/gilua/facts/next_kernel.lua", tests = "tests/lua/fuse_kernels.lua" },
   { file = "lua/gilua/facts/operands.lua",
     tests = "tests/lua/facts_contraction.lua tests/lua/transformtile.lua" },
   { file = "lua/gilua/facts/order.lua", tests = TRANSFORM },
   { file = "lua/gilua/facts/ranges.lua", tests = TRANSFORM },
+  { file = "lua/gilua/facts/row_.*%.lua", tests = "tests/lua/transformsubwarp.lua" },
   { file = "lua/gilua/facts/sides.lua", tests = TRANSFORM },
   { file = "lua/gilua/facts/signs.lua", tests = TRANSFORM },
   { file = "lua/gilua/facts/staged.lua", tests = "tests/lua/transformstage.lua" },

@@ -62,6 +62,9 @@ end
 --- Is a form the number 1?
 function M.is_one(form) return form[""] == 1 and next(form, next(form)) == nil end
 
+--- a - b; nil where either is nil.
+function M.minus(a, b) return affine.sum(a, b, -1) end
+
 --- The number that a form is; nil of any other.
 ---@return integer?
 function M.constant(form)

@@ -115,8 +115,10 @@ function M.same(fn, side, team)
   return list, tokens
 end
 
--- By how many bits a number is shifted that is divided by n, a power of two.
-local function bits_of(n)
+--- By how many bits a number is shifted that is divided by n, a power of two.
+---@param n integer
+---@return integer
+function M.bits(n)
   local bits = 0
   while 1 << bits < n do bits = bits + 1 end
   return bits
@@ -140,7 +142,7 @@ end
 function M.fewer(fn, number, side, count)
   local by, place = number.tree.b, number.place
   local text = M.fewer_text(number.team, count)
-  if number.tree.op == ">>" then text = tostring(bits_of(number.team.size // count)) end
+  if number.tree.op == ">>" then text = tostring(M.bits(number.team.size // count)) end
   local list = { { by.first, by.last, text } }
   if place.kind == "name" then
     local d = fn:declaration(place.text, place.first)

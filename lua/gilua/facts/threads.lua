@@ -202,8 +202,8 @@ end
 local BELOW, BEYOND = { ["<"] = true, ["<="] = true }, { [">="] = true, [">"] = true }
 local NOT = { [">="] = "<", [">"] = "<=" }
 
--- Can nobody else see what a statement does?
-local function is_private(fn, s)
+--- Can nobody else see what a statement does?
+function M.is_private(fn, s)
   local all = effects.of(fn, s)
   if all.opaque or all.barrier or all.warp or all["return"] or all["goto"] then return false end
   for _, access in ipairs(all.accesses) do
@@ -245,10 +245,12 @@ end
 --- What keeps threads beyond the last item from doing anything that others see; nil and why
 --- nothing does.
 ---@param index gilua.thread_index
+---@param is_private? fun(fn: table, s: table): boolean can nobody see what a statement does?
 ---@return gilua.thread_guard?
 ---@return string? message
-function M.guard(index)
+function M.guard(index, is_private)
   local fn, found = index.fn, nil
+  is_private = is_private or M.is_private
   local function no(s)
     return nil, ("line %d does something before it is known whether '%s' has an item"):format(
       fn.kernel:line_of(s.first), index.name)

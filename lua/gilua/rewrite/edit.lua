@@ -58,8 +58,8 @@ local function indented(lines, indent)
   return list
 end
 
--- Where a statement begins, with the pragmas that belong to it.
-local function beginning(s)
+--- Where a statement begins, with the pragmas that belong to it.
+function M.beginning(s)
   local first = s.first
   local body = s.parent and s.parent.kind == "block" and s.parent.body or {}
   for i = #body, 2, -1 do
@@ -85,7 +85,7 @@ end
 function Edit:around(s, before, after)
   local kernel = self.kernel
   local indent = kernel:indent(s.first)
-  local first = beginning(s)
+  local first = M.beginning(s)
   if M.is_listed(s) then
     for _, line in ipairs(indented(before, indent)) do
       self:before(first, line:sub(#indent + 1) .. "\n" .. indent)
@@ -103,7 +103,7 @@ end
 
 function Edit:drop(s)
   if not M.is_listed(s) then return self:replace(s.first, s.last, ";") end
-  local first = beginning(s)
+  local first = M.beginning(s)
   if first ~= s.first then self:remove(first, s.first - 1) end
   self:remove(s.first, s.last)
 end

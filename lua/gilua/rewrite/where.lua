@@ -9,6 +9,7 @@
 --   declarations  d, s: a name that a statement of a function declares, and the statement; name
 --   statements    s
 --   first_threads s, condition, thread: what one thread does alone (gilua.facts.first_thread)
+--   rows          rows, or why not: a kernel whose lanes share rows (gilua.facts.row_places)
 --   turned        access, base, at: an element that threads have a row apart (gilua.facts.turned)
 --   arrays        d, name, sides: an array that is declared outside of functions
 --
@@ -18,6 +19,7 @@
 
 local first_thread = require "gilua.facts.first_thread"
 local lists = require "gilua.base.lists"
+local row_places = require "gilua.facts.row_places"
 local threads = require "gilua.facts.threads"
 local turned = require "gilua.facts.turned"
 
@@ -95,6 +97,7 @@ M.SETS = {
   declarations = { none = "no such name is declared there", each = declarations, is_part = true },
   first_threads = { none = "no `if` begins there whose condition is that the thread is the first",
     each = first_thread.all, fact = "first_thread" },
+  rows = { none = "nothing there says what a lane is", each = row_places.all, fact = "row_places" },
   turned = { none = "no element is read or written there that threads have a row apart",
     each = turned.all, fact = "turned", is_of_kernel = true },
   sides = { none = "no kernel begins there", each = sides, is_of_kernel = true },

@@ -39,7 +39,7 @@ local M = {}
 -- Modules of those that come with gilua: one each, or a list; records stand in the room rewrite.
 local OWN = [[
   rewrite.axes rewrite.widen rewrite.coarsen rewrite.merge rewrite.merge_threads
-  rewrite.grid_stride rewrite.grid_size rewrite.warp_row rewrite.unroll
+  rewrite.grid_stride rewrite.grid_size rewrite.warp_row rewrite.subwarp rewrite.unroll
   rewrite.split_accumulator rewrite.keep rewrite.carry rewrite.hoist rewrite.specialise
   rewrite.vector rewrite.batch rewrite.search rewrite.flash rewrite.stage rewrite.tile
   rewrite.shuffle rewrite.transpose rewrite.float rewrite.narrow rewrite.divide
@@ -52,10 +52,10 @@ local OWN = [[
 -- What each is made against: too many instructions, too few at a time, too many bytes.
 local EASES = {
   issue = "merge merge_threads unroll vector specialise float narrow divide hoist "
-    .. "keep block_atomic warp_atomic pad tree stage tile shuffle remainder flash",
+    .. "keep block_atomic warp_atomic pad tree stage tile shuffle remainder subwarp flash",
   latency = "warp_row grid_size unroll split_accumulator hoist keep vector tree stage "
     .. "tile shuffle carry widen warp_loop batch search constant split "
-    .. "fuse_kernels flash",
+    .. "fuse_kernels subwarp flash",
   memory = "axes coarsen merge merge_threads warp_row grid_stride vector stage tile keep hoist "
     .. "float block_atomic warp_atomic transpose fuse_kernels flash",
 }
