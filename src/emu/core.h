@@ -113,7 +113,8 @@ typedef struct TexForm { /* of a fetch, or of an access to a surface */
     uint8_t dims;
     bool layered, is_int, as_int, cube;
     uint8_t gather;    /* tld4: the channel, from 1; 0: an ordinary fetch */
-    bool is_store;     /* surfaces: the next three, too */
+    bool is_store;     /* surfaces: the next four, too */
+    bool is_format;    /* .p: texels, whose format says what becomes of registers */
     uint8_t size;      /* bytes of each register */
     uint8_t clamp;     /* SURF_… */
     uint8_t bound;     /* Bound of bounds.h: what checks it */
@@ -950,7 +951,8 @@ void shadow_block_end(Machine *m);               /* the running one is over */
 void shadow_barrier(Machine *m, uint32_t warps); /* these warps passed a barrier together */
 void shadow_cluster(Machine *m);                 /* the running block's cluster met */
 void shadow_warp_sync(Machine *m, const Warp *w, uint32_t lanes);
-void shadow_fence(Machine *m, const Warp *w, unsigned order); /* by the active lanes; ORDER_… of its scope */
+/* A fence by the active lanes; order: ORDER_BLOCK, ORDER_CLUSTER, or 0 for the GPU's scope. */
+void shadow_fence(Machine *m, const Warp *w, unsigned order);
 /* A cp.async to these bytes of shared memory begins (1), or is over (-1). */
 void shadow_copy(Machine *m, uint64_t at, unsigned bytes, int change);
 /* A copy wrote to a block's shared memory. */

@@ -468,6 +468,7 @@ typedef struct EmuTensorMap {
     uint8_t type, rank; /* CUtensorMapDataType */
     uint8_t swizzle;    /* 0 none, 1, 2, 3: over 32, 64, 128 bytes */
     uint8_t im2col;
+    uint8_t nans;               /* what is outside is no zero but 0x7ff7 in each 16 bits */
     int16_t lower[3], upper[3]; /* im2col: corners of the box of pixels */
 } EmuTensorMap;
 

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { MOST_BOX = 256, MOST_STEP = 8, SWIZZLES = 4 };
+enum { MOST_BOX = 256, MOST_STEP = 8, SWIZZLES = 4, TENSOR_F16 = 6 };
 
 typedef struct Shape {
     int type, interleave, swizzle, fill;
@@ -31,7 +31,9 @@ static CudaError check_kind(const Shape *s) {
         return unsupported("elements of less than a byte");
     if (s->interleave) return unsupported("an interleaved layout");
     if (s->swizzle < 0 || s->swizzle >= SWIZZLES) return unsupported("a swizzle of other atoms");
-    if (s->fill) return unsupported("a fill of NaNs");
+    bool is_float = s->type >= TENSOR_F16; /* the types behind the whole numbers */
+    if (s->fill < 0 || s->fill > 1) return wrong("a fill of zeros or of NaNs");
+    if (s->fill && !is_float) return wrong("a fill of NaNs is of floating-point elements");
     return cudaSuccess;
 }
 
@@ -63,7 +65,8 @@ static EmuTensorMap map_of(const Shape *s) {
                         .address = s->address,
                         .type = (uint8_t)s->type,
                         .rank = (uint8_t)s->rank,
-                        .swizzle = (uint8_t)s->swizzle};
+                        .swizzle = (uint8_t)s->swizzle,
+                        .nans = (uint8_t)s->fill};
     for (uint32_t k = 0; k < s->rank; k++) {
         map.last[k] = (uint32_t)(s->size[k] - 1);
         map.step[k] = (uint8_t)s->step[k];

@@ -108,6 +108,77 @@ static void widths(void) {
     gpu_free(&g);
 }
 
+/* What an H200 makes of these bits in each format; 0xeeee: nothing of it. */
+static void formats(void) {
+    static const struct {
+        EmuTexFormat format;
+        int bytes;
+        uint32_t in[8], want[8];
+    } rows[] = {
+        {EMU_TEX_U8, 1, {0, 1, 127, 255, 256, 0x80000000, 0xffffffff, 65535},
+         {0, 1, 127, 255, 255, 255, 255, 255}},
+        {EMU_TEX_S8, 1, {1, 127, 128, 0x7fffffff, 0x80000000, 0xffffffff, 0xffffff80, 0xffff8000},
+         {1, 0x7f, 0x7f, 0x7f, 0x80, 0xff, 0x80, 0x80}},
+        {EMU_TEX_U16, 2, {0, 255, 32768, 65535, 65536, 0x7fffffff, 0xffff8000, 1},
+         {0, 255, 32768, 65535, 65535, 65535, 65535, 1}},
+        {EMU_TEX_S16, 2, {0, 32767, 32768, 0x7fffffff, 0x80000000, 0xffffffff, 0xffff8000, 1},
+         {0, 0x7fff, 0x7fff, 0x7fff, 0x8000, 0xffff, 0x8000, 1}},
+        /* 0.3, -0.3, 100000, -100000, 0.00196, 2049, 1e-7, NaN */
+        {EMU_TEX_F16, 2,
+         {0x3e99999a, 0xbe99999a, 0x47c35000, 0xc7c35000, 0x3b007358, 0x45001000, 0x33d6bf95,
+          0xffff8000},
+         {0x34cc, 0xb4cc, 0x7bff, 0xfbff, 0x1803, 0x6800, 1, 0xfffc}},
+        {EMU_TEX_F32, 4, {0x3e99999a, 0x7fffffff, 1, 0x7f800000, 0, 2, 3, 4},
+         {0x3e99999a, 0x7fffffff, 1, 0x7f800000, 0, 2, 3, 4}}};
+    for (int k = 0; k < (int)(sizeof rows / sizeof *rows); k++)
+        for (int channels = 1; channels <= 2; channels++) {
+            Gpu g = gpu("ld.global.u32 %v0, [%o]; sust.p.1d.b32.trap [%s, {%t}], %v0;");
+            EmuTexture t = shape(1, 0);
+            uint64_t params[2], s;
+            t.format = rows[k].format, t.channels = channels;
+            memset(data, 0xee, sizeof data);
+            s = emu_surface_new(g.emu, &t, &g.err);
+            memcpy(g.out, rows[k].in, sizeof rows[k].in);
+            params[0] = s, params[1] = emu_map(g.emu, g.out, sizeof g.out, false, "out");
+            EmuLaunch l = {.kernel = "k", .grid = {1, 1, 1}, .block = {8, 1, 1}, .params = params};
+            int wrong = !s || !emu_launch(g.module, &l, &g.result, &g.err) || g.result.status;
+            for (int i = 0; i < 8; i++) {
+                uint32_t got[2] = {0};
+                for (int c = 0; c < channels; c++)
+                    memcpy(&got[c], (uint8_t *)data + (i * channels + c) * rows[k].bytes,
+                           (size_t)rows[k].bytes);
+                wrong += got[0] != rows[k].want[i] || got[1] != 0;
+            }
+            is_int(wrong, 0, "sust.p of one register");
+            gpu_free(&g);
+        }
+}
+
+/* Texels outside; more registers than channels; sured.p by the format's sign. */
+static void texels(void) {
+    Gpu g = gpu("sub.u32 %x, %t, 4; sust.p.1d.b32.clamp [%s, {%x}], %t;");
+    EmuTexture t = shape(1, 0);
+    uint64_t s = emu_surface_new(g.emu, &t, &g.err);
+    is_int(run(&g, s, 16), EMU_OK, "sust.p.clamp");
+    ok(data[0] == 4 && data[3] == 7 && data[W - 1] == 15, "counts texels, and ends at the edges");
+    gpu_free(&g);
+    g = gpu("sust.p.1d.v2.b32.zero [%s, {%t}], {%t, %t};");
+    s = emu_surface_new(g.emu, &t, &g.err);
+    is_int(run(&g, s, 1), EMU_LAUNCH_ERROR, "two registers for one channel");
+    gpu_free(&g);
+    for (int is_signed = 0; is_signed < 2; is_signed++) {
+        g = gpu("mov.u32 %v0, -3; sured.p.min.1d.b32.trap [%s, {%t}], %v0;\n"
+                "sured.p.add.1d.b32.trap [%s, {1}], 2;");
+        t.format = is_signed ? EMU_TEX_S32 : EMU_TEX_U32;
+        for (uint32_t i = 0; i < W; i++) data[i] = i;
+        s = emu_surface_new(g.emu, &t, &g.err);
+        is_int(run(&g, s, 4), EMU_OK, "sured.p");
+        is_int((int32_t)data[3], is_signed ? -3 : 3, "  its least is the format's");
+        is_int(data[1], is_signed ? 5 : 9, "  and four lanes add up");
+        gpu_free(&g);
+    }
+}
+
 /* Columns -4 … 11 of a row of 8. */
 static void outside(void) {
     static const char move[] = "sub.u32 %x, %x, 16; sust.b.2d.b32.MODE [%s, {%x, %y}], %t;\n"
@@ -218,6 +289,8 @@ static void shared(void) {
 int main(void) {
     shapes();
     widths();
+    formats();
+    texels();
     outside();
     reductions();
     faults();

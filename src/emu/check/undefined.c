@@ -630,6 +630,10 @@ void undefined_surface(Machine *m, Warp *w, const Ins *in, const TexForm *f, int
     uint32_t bytes = (uint32_t)(f->size * f->count), given = ORIGIN_NONE;
     if (f->is_store) {
         uint32_t left = surface_registers(frame, f, lane, &given);
+        if (f->is_format) {
+            bytes = (uint32_t)tex_texel_bytes(&slot->t);
+            if (left) left = (1u << bytes) - 1;
+        }
         if (left && slot->memory < 0)
             origin_matters(m, w, in, lane, given, "is written to a surface");
         if (f->reduce && (left | found)) left = (1u << bytes) - 1, given = left ? given : from;

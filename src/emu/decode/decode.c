@@ -53,7 +53,6 @@ static const struct {
     {"multimem", NULL, "multimem joins the memories of several GPUs, and the virtual GPU is one"},
     {"clusterlaunchcontrol", NULL, "cancelling launches of clusters is not supported"},
     {"tex", "2dms a2dms", "textures of several samples a texel are not supported"},
-    {"sust sured", "p", "surfaces are written as bytes (.b): how .p converts is not documented"},
     {"cvt", "rs", "random rounding is not supported"},
 };
 

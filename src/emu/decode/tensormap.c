@@ -48,7 +48,7 @@ static const MapField fields[] = {
     [MAP_TYPE] = {"elemtype", 32, 0, 13, {0, 1, 2, 3, 4, 5, 6, 7, 10, 8, 9, 11, 12}},
     [MAP_INTERLEAVE] = {"interleave_layout", 32, 0, 1, {0}},
     [MAP_SWIZZLE] = {"swizzle_mode", 32, 0, 4, {0, 1, 2, 3}},
-    [MAP_FILL] = {"fill_mode", 32, 0, 1, {0}},
+    [MAP_FILL] = {"fill_mode", 32, 0, 2, {0, 1}},
 };
 
 typedef struct MapForm { /* Ins.imm of one */
@@ -70,6 +70,7 @@ static void set_field(EmuTensorMap *map, const MapForm *f, uint64_t x) {
     case MAP_STRIDE: map->stride[f->dim] = x; break;
     case MAP_STEP: map->step[f->dim] = (uint8_t)(x > UINT8_MAX ? UINT8_MAX : x); break;
     case MAP_TYPE: map->type = (uint8_t)x; break;
+    case MAP_FILL: map->nans = (uint8_t)x; break;
     case MAP_SWIZZLE: map->swizzle = (uint8_t)x; break;
     default: break; /* 0, as all maps have it */
     }

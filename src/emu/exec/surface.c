@@ -1,6 +1,10 @@
 /* surface.c - loads and stores through surfaces: bytes of an array's texels, at integer
 ** coordinates; the first one counts bytes.
 **
+** sust.p and sured.p count texels. As on an H200, sust.p makes numbers of the surface's format out
+** of registers: whole numbers clamp, an f32 is cut to an f16, whose largest one it does not exceed;
+** channels without a register become 0. sured.p is of one channel of 32 bits, signed where that is.
+**
 ** What a coordinate outside means says the instruction: .trap a fault, .clamp the nearest texel,
 ** .zero that zeros are read and nothing is written. Races are not looked for.
 */
@@ -8,6 +12,7 @@
 #include "emu/decode/decode.h"
 #include "emu/exec/atoms.h"
 #include "emu/exec/lanes.h"
+#include "emu/exec/num.h"
 #include "emu/exec/tex.h"
 #include "emu/view.h"
 
@@ -22,7 +27,17 @@ static const char *surface_misuse(const EmuTexture *t, const TexForm *f) {
     if (f->layered != (t->layers > 0))
         return f->layered ? "names a layer of a surface that has none"
                           : "names no layer of a layered surface";
+    if (!f->is_format) return NULL;
+    if (f->count > t->channels) return "has more registers than the surface has channels";
+    bool whole = t->format == EMU_TEX_U32 || t->format == EMU_TEX_S32;
+    if (f->reduce && (f->size != 4 || t->channels > 1 || !whole))
+        return "is of texels of one whole number of 32 bits";
     return NULL;
+}
+
+/* Bytes that an access touches. */
+static int64_t surface_bytes(const TexForm *f, const EmuTexture *t) {
+    return f->is_format ? tex_texel_bytes(t) : f->size * f->count;
 }
 
 /* Coordinates x in bytes, y, z or layer: within their bounds, or made so. */
@@ -41,7 +56,8 @@ static bool raise_outside(Machine *m, Warp *w, const Ins *in, const TexForm *f, 
     return fault_raise(m, w, in, lane, EMU_ILLEGAL_ADDRESS,
                        "out-of-bounds %s of %d bytes of a surface of %lld x %lld x %lld texels, at "
                        "byte %lld, row %lld, %s %lld",
-                       f->is_store ? "write" : "read", f->size * f->count, (long long)t->size[0],
+                       f->is_store ? "write" : "read", (int)surface_bytes(f, t),
+                       (long long)t->size[0],
                        (long long)(t->dims > 1 ? t->size[1] : 1),
                        (long long)(t->dims > 2     ? t->size[2]
                                    : t->layers > 0 ? t->layers
@@ -53,9 +69,10 @@ static bool raise_outside(Machine *m, Warp *w, const Ins *in, const TexForm *f, 
 /* Where in the surface's memory a lane's bytes are; -1: nowhere (.zero); -2 after a fault. */
 static int64_t place(Machine *m, Warp *w, const Ins *in, const TexForm *f, int lane,
                      const EmuTexture *t) {
-    int64_t at[3] = {0, 0, 0}, asked[3], bytes = f->size * f->count;
+    int64_t at[3] = {0, 0, 0}, asked[3], bytes = surface_bytes(f, t);
     for (int k = 0; k < f->dims; k++)
         at[k] = ((const S32 *)(const void *)row_at(w, f->coord[k + f->layered]))[lane];
+    if (f->is_format) at[0] *= bytes;
     if (f->layered) at[2] = ((const S32 *)(const void *)row_at(w, f->coord[0]))[lane];
     const int64_t most[3] = {tex_row_bytes(t) - bytes, t->dims > 1 ? t->size[1] - 1 : 0,
                              t->dims > 2     ? t->size[2] - 1
@@ -91,14 +108,51 @@ static void move(const Warp *w, const TexForm *f, int lane, uint8_t *p) {
     }
 }
 
+/* An f32 cut to an f16; a NaN keeps the first bits of its fraction. */
+static uint32_t cut_half(uint32_t bits) {
+    uint32_t size = bits & 0x7fffffff, sign = bits >> 16 & 0x8000;
+    if (size >= 0x7f800000) return sign | 0x7c00 | (size >> 13 & 0x3ff);
+    if (size >= 0x47800000) return sign | 0x7bff;
+    if (size >= 0x38800000) return sign | (size - (112u << 23)) >> 13;
+    return sign | (uint32_t)(num_f32_from_bits(size) * 0x1p24f);
+}
+
+static int64_t between(int64_t x, int64_t least, int64_t most) {
+    return x < least ? least : x > most ? most : x;
+}
+
+/* The bits of a channel. */
+static uint32_t channel_of(EmuTexFormat format, uint32_t bits) {
+    switch (format) {
+    case EMU_TEX_U8: return (uint32_t)between(bits, 0, UINT8_MAX);
+    case EMU_TEX_U16: return (uint32_t)between(bits, 0, UINT16_MAX);
+    case EMU_TEX_S8: return (uint32_t)between((int32_t)bits, INT8_MIN, INT8_MAX);
+    case EMU_TEX_S16: return (uint32_t)between((int32_t)bits, INT16_MIN, INT16_MAX);
+    case EMU_TEX_F16: return cut_half(bits);
+    default: return bits;
+    }
+}
+
+static void put_texel(const Warp *w, const TexForm *f, int lane, const EmuTexture *t, uint8_t *p) {
+    const int64_t bytes = tex_texel_bytes(t) / t->channels;
+    for (int k = 0; p && k < t->channels; k++) {
+        uint32_t bits = k < f->count ? ((const U32 *)(const void *)row_at(w, f->reg[k]))[lane] : 0;
+        bits = channel_of(t->format, bits);
+        memcpy(p + k * bytes, &bits, (size_t)bytes);
+    }
+}
+
 /* sured: the word in memory becomes what the operation makes of it and the register. */
-static void reduce(const Warp *w, const TexForm *f, int lane, uint8_t *p) {
+static void reduce(const Warp *w, const TexForm *f, int lane, const EmuTexture *t, uint8_t *p) {
     const uint8_t *row = row_at(w, f->reg[0]);
     uint64_t old = 0, b = f->size == 8 ? ((const U64 *)(const void *)row)[lane]
                                        : ((const U32 *)(const void *)row)[lane];
     if (p == NULL) return;
     memcpy(&old, p, f->size);
-    old = atom_value((AtomOp)(f->reduce - 1), (PtxType)f->type, old, b, 0, false);
+    PtxType type = !f->is_format ? (PtxType)f->type
+                   : t->format == EMU_TEX_S32 ? PTX_S32
+                                              : PTX_U32;
+    old = atom_value((AtomOp)(f->reduce - 1), type, old, b, 0, false);
     memcpy(p, &old, f->size);
 }
 
@@ -126,7 +180,7 @@ static void look(Machine *m, Warp *w, const Ins *in, const TexForm *f, int lane,
                 .lane = lane,
                 .space = PTX_GLOBAL,
                 .address = slot_address(m->emu, slot, offset),
-                .bytes = (unsigned)(f->size * f->count),
+                .bytes = (unsigned)surface_bytes(f, &slot->t),
                 .is_write = f->is_store,
                 .order = f->reduce ? ORDER_ATOMIC : 0};
     shadow_texel(&a, &m->emu->alloc[slot->memory]);
@@ -148,7 +202,8 @@ static bool do_surface(Machine *m, Warp *w, const Ins *in) {
         uint8_t *p = offset < 0 ? NULL : (uint8_t *)(uintptr_t)slot->t.data + offset;
         m->undefined.bytes = 0;
         if (offset >= 0 && slot_is_watched(m->emu, slot)) look(m, w, in, f, i, slot, offset);
-        if (f->reduce) reduce(w, f, i, p);
+        if (f->reduce) reduce(w, f, i, &slot->t, p);
+        else if (f->is_format) put_texel(w, f, i, &slot->t, p);
         else move(w, f, i, p);
         if (offset < 0) continue;
         if (m->follows) undefined_surface(m, w, in, f, i, slot, offset);
@@ -203,6 +258,9 @@ static bool surface_reduction(const char *mod, TexForm *f) {
 
 static bool surface_type_fits(const TexForm *f, PtxType type) {
     int op = f->reduce - 1;
+    if (f->is_format && f->reduce)
+        return type == PTX_B32 || (type == PTX_B64 && (op == ATOM_MIN || op == ATOM_MAX));
+    if (f->is_format) return type == PTX_B32;
     if (f->reduce == 0) return type >= PTX_B8 && type <= PTX_B64;
     if (op >= ATOM_AND) return type == PTX_B32;
     return type == PTX_U32 || type == PTX_S32 || type == PTX_U64 ||
@@ -210,14 +268,14 @@ static bool surface_type_fits(const TexForm *f, PtxType type) {
 }
 
 /* suld.b.GEOMETRY{.v2,.v4}.TYPE.CLAMP d, [handle, {coordinates}]; sust the other way round;
-** sured.b.OP.GEOMETRY.TYPE.CLAMP as sust. */
+** sured.b.OP.GEOMETRY.TYPE.CLAMP as sust. .p instead of .b: see above. */
 bool decode_surface(Decoder *d) {
     const PtxInstr *in = d->in;
     bool store = ptx_is(in, "sust sured");
-    TexForm f = {.is_int = true, .is_store = store, .count = 1};
+    TexForm f = {.is_int = true, .is_store = store, .count = 1, .is_format = mod_is(d, 0, "p")};
     int k = 1;
     PtxType type;
-    if (!mod_is(d, 0, "b") || in->n_args != 2) return decode_unknown(d);
+    if (!mod_is(d, 0, store ? "b p" : "b") || in->n_args != 2) return decode_unknown(d);
     if (ptx_is(in, "sured") && !surface_reduction(mod_at(d, k++), &f)) return decode_unknown(d);
     const char *geometry = mod_at(d, k++);
     f.layered = geometry[0] == 'a' && !f.reduce;

@@ -5,19 +5,21 @@
 ** element; a store goes on to the next multiple of 16 bytes along dimension 0.
 **
 ** A box lies in shared memory without gaps, dimension 0 first; a swizzle exchanges its pieces of 16
-** bytes (bulk_swizzle). What of a box is outside the tensor is zero when it is loaded, and is not
-** stored. With im2col a box is a column of pixels: it goes through the positions of a filter, from
-** its corner `lower` to `upper` before the last, dimension after dimension, and loads each at an
-** offset (CUDA's driver API and PTX ISA, "Tensors").
+** bytes (bulk_swizzle). What of a box is outside the tensor is not stored; loaded it is zero, or
+** 0x7ff7 in each 16 bits where the map says so. With im2col a box is a column of pixels: it goes
+** through the positions of a filter, from its corner `lower` to `upper` before the last, dimension
+** after dimension, and loads each at an offset (CUDA's driver API and PTX ISA, "Tensors").
 **
-** Types of f32 that is flushed, and of tf32, change some numbers as they are copied, in ways that
-** CUDA leaves open. Numbers that are theirs already stay; any other ends the launch.
+** As on an H200, a load of tf32 rounds as cvt.rn.tf32 does, and one of f32 that is flushed flushes
+** nothing. What a store of these types makes of numbers that are not theirs is open: it ends the
+** launch.
 **
-** Not supported, and refused when the map is made: interleaved layouts, a fill of NaNs, types of
-** less than a byte.
+** Not supported, and refused when the map is made: interleaved layouts, types of less than a
+** byte.
 */
 #include "emu/exec/bulk.h"
 #include "emu/exact/exact.h"
+#include "emu/exec/num.h"
 
 #include <stdlib.h>
 
@@ -55,6 +57,9 @@ static const char *misfit(const EmuTensorMap *map) {
         if (!map->im2col && (map->box[k] < 1 || map->box[k] > 256))
             return "a box has no 1 to 256 elements in a dimension";
     }
+    PtxType type = elements[map->type].type;
+    bool is_float = type == PTX_F16 || type == PTX_BF16 || type == PTX_F32 || type == PTX_F64;
+    if (map->nans > is_float) return "a fill of NaNs is of floating-point elements";
     if (row % 16) return "a box's rows are no multiples of 16 bytes";
     return map->swizzle && row > 16u << map->swizzle ? "a box's rows are longer than its swizzle"
                                                      : NULL;
@@ -203,6 +208,17 @@ static void charge(Machine *m, const Bulk *c, uint64_t global, uint32_t bytes) {
     if (in) cost_range(m, c->w, alloc_place(in, global), bytes, COST_KIND_STORE);
 }
 
+/* Of tf32, what a load makes of numbers. */
+static void to_tf32(uint8_t *numbers, uint32_t bytes) {
+    for (uint32_t k = 0; k < bytes; k += 4) {
+        uint32_t x;
+        memcpy(&x, numbers + k, 4);
+        float number = num_f32_from_bits(x);
+        x = number != number ? 0x7fffe000 : num_f32_to_tf32(number, NUM_RN);
+        memcpy(numbers + k, &x, 4);
+    }
+}
+
 /* Are numbers those of the map's type? Else the launch ends. */
 static bool stay(Machine *m, const Bulk *c, const uint8_t *numbers, uint32_t bytes) {
     const bool flushed = elements[c->map->type].is_flushed, tf32 = elements[c->map->type].is_tf32;
@@ -212,7 +228,7 @@ static bool stay(Machine *m, const Bulk *c, const uint8_t *numbers, uint32_t byt
         bool is_small = flushed && (x & 0x7f800000) == 0 && (x & 0x7fffff) != 0;
         if (!is_small && !(tf32 && x & 0x1fff)) continue;
         return fault_raise(m, c->w, c->in, c->lane, EMU_LAUNCH_ERROR,
-                           "a tensor map of %s copies 0x%08x, which is none: what it becomes is "
+                           "a tensor map of %s stores 0x%08x, which is none: what it becomes is "
                            "not documented",
                            tf32 ? "tf32" : "f32 that is flushed", x);
     }
@@ -224,8 +240,9 @@ static bool read_row(Machine *m, Bulk *c, uint64_t global, uint8_t *in_box, uint
     for (unsigned n; bytes > 0; bytes -= n, global += n, in_box += n) {
         n = piece(c, global, bytes);
         Access a = {m, c->w, c->in, c->lane, PTX_GLOBAL, global, n, false, 0};
-        if (!mem_read(a, in_box) || !stay(m, c, in_box, n)) return false;
+        if (!mem_read(a, in_box)) return false;
         exact_gather(&a, c->cargo, (uint32_t)(in_box - c->data));
+        if (elements[c->map->type].is_tf32) to_tf32(in_box, n);
     }
     return true;
 }
@@ -243,6 +260,9 @@ static bool write_row(Machine *m, Bulk *c, uint64_t global, uint8_t *in_box, uin
 }
 
 bool tensor_gather(Machine *m, Bulk *c, const int32_t coord[5], const uint16_t offset[3]) {
+    if (c->cargo && (c->map->nans || elements[c->map->type].is_tf32))
+        emu_exact_refuse(m->launch->exact, "a tensor map that rounds, or fills with NaNs");
+    for (uint32_t k = 0; c->map->nans && k < c->bytes; k++) c->data[k] = k % 2 ? 0x7f : 0xf7;
     return check_corner(m, c, coord) && box(m, c, coord, offset, read_row);
 }
 

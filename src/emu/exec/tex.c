@@ -42,12 +42,12 @@ int tex_channel_bytes(const EmuTexture *t) {
     return texel_channel_bytes(t->format);
 }
 
-static int64_t texel_bytes(const EmuTexture *t) {
+int64_t tex_texel_bytes(const EmuTexture *t) {
     return (int64_t)texel_channel_bytes(t->format) * t->channels;
 }
 
 static int64_t row_bytes(const EmuTexture *t) {
-    return t->pitch_bytes ? t->pitch_bytes : t->size[0] * texel_bytes(t);
+    return t->pitch_bytes ? t->pitch_bytes : t->size[0] * tex_texel_bytes(t);
 }
 
 static int64_t height(const EmuTexture *t) {
@@ -60,11 +60,11 @@ static int64_t all_rows(const EmuTexture *t) {
 }
 
 int64_t emu_texture_bytes(const EmuTexture *t) {
-    return (all_rows(t) - 1) * row_bytes(t) + t->size[0] * texel_bytes(t);
+    return (all_rows(t) - 1) * row_bytes(t) + t->size[0] * tex_texel_bytes(t);
 }
 
 int64_t tex_row_bytes(const EmuTexture *t) {
-    return t->size[0] * texel_bytes(t);
+    return t->size[0] * tex_texel_bytes(t);
 }
 
 int64_t tex_byte_offset(const EmuTexture *t, const int64_t at[3]) {
@@ -106,7 +106,7 @@ static float read_float(const unsigned char *p, EmuTexFormat f) {
 /* Where texel (x, y, z) lies; z is the layer of a layered texture. -1 for the border. */
 static int64_t texel_offset(const EmuTexture *t, int64_t x, int64_t y, int64_t z) {
     if (x < 0 || y < 0 || z < 0) return -1;
-    return (z * height(t) + y) * row_bytes(t) + x * texel_bytes(t);
+    return (z * height(t) + y) * row_bytes(t) + x * tex_texel_bytes(t);
 }
 
 /* A channel of the border, which is given as float. */
@@ -398,9 +398,9 @@ bool emu_texture_check(const EmuTexture *t, gi_err *err) {
                        "a cube map has six square faces as its layers, or several times six");
     if (t->layers > 0 && t->dims == 3)
         return gi_fail(err, "usage", "a 3-D texture cannot have layers");
-    if (t->pitch_bytes && t->pitch_bytes < t->size[0] * texel_bytes(t))
+    if (t->pitch_bytes && t->pitch_bytes < t->size[0] * tex_texel_bytes(t))
         return gi_fail(err, "usage", "the texture's rows are %lld bytes apart but %lld bytes long",
-                       (long long)t->pitch_bytes, (long long)(t->size[0] * texel_bytes(t)));
+                       (long long)t->pitch_bytes, (long long)(t->size[0] * tex_texel_bytes(t)));
     if (t->pitch_bytes > (INT64_C(1) << 44) / all_rows(t))
         return gi_fail(err, "usage", "the texture's rows are %lld bytes apart: too far",
                        (long long)t->pitch_bytes);

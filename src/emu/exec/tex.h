@@ -38,6 +38,7 @@ int tex_reads(const EmuTexture *t, const TexCoord *at, int64_t offset[8]);
 ** is. */
 int tex_channel_bytes(const EmuTexture *t);
 int64_t tex_row_bytes(const EmuTexture *t);
+int64_t tex_texel_bytes(const EmuTexture *t);
 int64_t tex_byte_offset(const EmuTexture *t, const int64_t at[3]);
 
 #endif
