@@ -3,7 +3,8 @@
 **
 ** sust.p and sured.p count texels. As on an H200, sust.p makes numbers of the surface's format out
 ** of registers: whole numbers clamp, an f32 is cut to an f16, whose largest one it does not exceed;
-** channels without a register become 0. sured.p is of one channel of 32 bits, signed where that is.
+** channels without a register become 0, registers without a channel count for nothing. sured.p is
+** of one channel of 32 bits, signed where that is.
 **
 ** What a coordinate outside means says the instruction: .trap a fault, .clamp the nearest texel,
 ** .zero that zeros are read and nothing is written. Races are not looked for.
@@ -28,7 +29,6 @@ static const char *surface_misuse(const EmuTexture *t, const TexForm *f) {
         return f->layered ? "names a layer of a surface that has none"
                           : "names no layer of a layered surface";
     if (!f->is_format) return NULL;
-    if (f->count > t->channels) return "has more registers than the surface has channels";
     bool whole = t->format == EMU_TEX_U32 || t->format == EMU_TEX_S32;
     if (f->reduce && (f->size != 4 || t->channels > 1 || !whole))
         return "is of texels of one whole number of 32 bits";
@@ -108,10 +108,12 @@ static void move(const Warp *w, const TexForm *f, int lane, uint8_t *p) {
     }
 }
 
-/* An f32 cut to an f16; a NaN keeps the first bits of its fraction. */
+/* An f32 cut to an f16; a NaN keeps the first bits of its fraction, or becomes 0x7c01. */
 static uint32_t cut_half(uint32_t bits) {
     uint32_t size = bits & 0x7fffffff, sign = bits >> 16 & 0x8000;
-    if (size >= 0x7f800000) return sign | 0x7c00 | (size >> 13 & 0x3ff);
+    uint32_t fraction = size >> 13 & 0x3ff;
+    if (size > 0x7f800000) return sign | 0x7c00 | (fraction ? fraction : 1);
+    if (size == 0x7f800000) return sign | 0x7c00;
     if (size >= 0x47800000) return sign | 0x7bff;
     if (size >= 0x38800000) return sign | (size - (112u << 23)) >> 13;
     return sign | (uint32_t)(num_f32_from_bits(size) * 0x1p24f);

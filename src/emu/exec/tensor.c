@@ -15,7 +15,8 @@
 ** launch.
 **
 ** Not supported, and refused when the map is made: interleaved layouts, types of less than a
-** byte.
+** byte. (On an H200 dimension 0 of an interleaved map counts units of 16 or 32 bytes, and a box has
+** one slice in the dimension before the last, whatever its size is there.)
 */
 #include "emu/exec/bulk.h"
 #include "emu/exact/exact.h"
