@@ -447,6 +447,14 @@ tap.case("elements told from others of their array", function()
   local text = right("below the loop's variable, left of the thread", "keep", lower, 9, {}, once)
   tap.has(text, "tile_kept -= tile[t][j] * tile[j][i];", "the others are read")
   right("downwards", "keep", lower, 13, {}, once)
+  refused("by a pointer that the body moves", "keep", rewritten.source [[
+  float *z = out;
+  for (int j = 0; j < 4; j++) { z[n] += a[j]; z = out + 128; }]], 4, {},
+    "no element that can be kept")
+  refused("by one that the head moves", "keep", rewritten.source [[
+  float *z = out;
+  for (int j = 0; j < 4; j++, z += 2) z[n] += a[j];]], 4, {},
+    "no element that can be kept")
   refused("not in each round", "keep", rewritten.source [[
   int t = threadIdx.x;
   for (int j = 0; j < n; j++) if (j == t) out[t] += a[j];]], 4, {}, "no element that can be kept")

@@ -7,6 +7,7 @@
 
 local apart = require "gilua.facts.apart"
 local certain = require "gilua.facts.certain"
+local effects = require "gilua.facts.effects"
 local lists = require "gilua.base.lists"
 local loop_of = require "gilua.facts.loop"
 local once = require "gilua.facts.once"
@@ -16,6 +17,15 @@ local M = {}
 
 local function all_invariant(loop, indices)
   return lists.none(indices, function(index) return not loop_of.stays(loop, index) end)
+end
+
+-- Does the pointer that leads to an access stay where it is, in the loop's head and its body?
+local function base_stays(loop, access)
+  local head, parts = loop.statement, { loop.inside }
+  for _, part in ipairs { head.init or false, head.step or false } do
+    parts[#parts + 1] = part and effects.of(loop.fn, part) or nil
+  end
+  return lists.none(parts, function(all) return all.writes[access.base] end)
 end
 
 -- The elements that may be kept: { text, accesses, type }, in the order in which they stand.
@@ -30,7 +40,8 @@ local function elements(loop)
       and not access.atomic then
       local text = kernel:plain(access.node)
       local type = fn:element_type(access)
-      if type and not by_text[text] and all_invariant(loop, access.indices) then
+      if type and not by_text[text] and all_invariant(loop, access.indices)
+        and base_stays(loop, access) then
         by_text[text] = { text = text, accesses = {}, type = type, root = access.root,
                           base = access.base, indices = access.indices }
         list[#list + 1] = by_text[text]
