@@ -166,8 +166,8 @@ void bind_device(lua_State *L) {
          "What to compile for: gi.compile's target."},
         {"info", device_get_info, "dev:info() -> table",
          "name, uuid, compute (90), sms, clock_ghz, memory_bytes, l2_bytes, memory_rate (bytes a "
-         "second, at most; 0: unknown), driver (13000), max_threads_per_block, shared_per_block; on "
-         "emu engine (how it runs kernels, in words)."},
+         "second, at most; 0: unknown), driver (13000), max_threads_per_block, shared_per_block; "
+         "on emu engine (how it runs kernels, in words)."},
         {"energy", device_get_energy, "dev:energy() -> joules | nil, message, code",
          "What the whole GPU has taken since some moment, by NVML's counter, which moves every 20 "
          "to 100 ms: what lies between two readings counts."},
