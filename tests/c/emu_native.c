@@ -114,6 +114,16 @@ static const char beyond[] = PTX_HEAD
     "add.u32 %r10, %r10, 1; setp.lt.u32 %p1, %r10, 230; @%p1 bra LOOP;\n"
     "st.global.b32 [%rd1], %r11; ret; }\n";
 
+/* A uniform load at word 0 of shared memory, and one 4 bytes before it by the same 64-bit base. */
+static const char before[] = PTX_HEAD
+    ".visible .entry k(.param .u64 out) { .reg .b32 %r<9>; .reg .b64 %rd<9>;\n"
+    ".shared .align 16 .b8 s[4096];\n"
+    "ld.param.u64 %rd0, [out]; mov.u32 %r1, s; mov.u32 %r2, 7; st.shared.b32 [%r1], %r2;\n"
+    "cvt.u64.u32 %rd1, %r1; add.u64 %rd1, %rd1, -4; bar.sync 0;\n"
+    "ld.shared.b32 %r3, [%rd1+4]; add.u32 %r4, %r3, 1; add.u32 %r5, %r4, %r3;\n"
+    "ld.shared.b32 %r6, [%rd1]; add.u32 %r7, %r6, %r5; add.u32 %r8, %r7, %r4;\n"
+    "st.global.b32 [%rd0], %r8; ret; }\n";
+
 static bool run(bool native, const char *text, uint32_t *data, EmuResult *r, int *runs) {
     EmuModel model = emu_model_round();
     Emu *e = emu_new(&model);
@@ -178,5 +188,7 @@ int main(void) {
     compare(loads, "loads whose lanes lie otherwise in each round, and one beyond the end",
             EMU_ILLEGAL_ADDRESS, start);
     compare(beyond, "neighbours that move on beyond the end", EMU_ILLEGAL_ADDRESS, start);
+    compare(before, "a uniform load before the first byte, by the base of one that is inside",
+            EMU_ILLEGAL_ADDRESS, start);
     return tap_done();
 }

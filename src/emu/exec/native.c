@@ -161,7 +161,7 @@ static void write_banks(Writer *s) {
 ** was not so; *done: to be aimed behind the load. */
 static void write_same_base(Writer *s, const MemForm *f, const Operand *d, size_t *done) {
     gi_buf *b = &s->b;
-    size_t no[3];
+    size_t no[4];
     asm_byte(b, 0x41), asm_byte(b, 0x80); /* cmp byte */
     asm_rm(b, 7, rm_at(R13, offsetof(Warp, one_base)), 1);
     asm_byte(b, 1);
@@ -171,13 +171,15 @@ static void write_same_base(Writer *s, const MemForm *f, const Operand *d, size_
     asm_byte(b, 0xa8), asm_byte(b, f->bytes - 1u); /* test al, bytes - 1 */
     no[1] = asm_jump_if(b, IF_NOT_ZERO);
     asm_general(b, false, 0x8b, RDI, rm_at(R12, offsetof(Machine, shared_bytes)));
+    asm_general(b, true, 0x3b, RAX, rm_reg(RDI)); /* a place below 0 is a large number */
+    no[2] = asm_jump_if(b, IF_ABOVE);
     asm_general(b, true, 0x8d, RCX, rm_at(RAX, f->bytes));
     asm_general(b, true, 0x3b, RCX, rm_reg(RDI));
-    no[2] = asm_jump_if(b, IF_ABOVE);
+    no[3] = asm_jump_if(b, IF_ABOVE);
     asm_general(b, true, 0x03, RAX, rm_at(R12, offsetof(Machine, shared)));
     write_one_place(s, f, d);
     *done = asm_jump(b);
-    for (int i = 0; i < 3; i++) asm_aim(b, no[i], b->len);
+    for (int i = 0; i < 4; i++) asm_aim(b, no[i], b->len);
 }
 
 /* Sets Warp.one_base. */
