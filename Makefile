@@ -105,7 +105,7 @@ in_turn   := $(addprefix tests/cli/,archive.t calibrate.t completion.t determini
 in_turn   += $(addprefix tests/lua/,adequacy.lua arithmetic.lua backport.lua bandit.lua checkproblem.lua \
               disparity.lua facts_rewritings.lua hostcode_random.lua kernels.lua kerneltable.lua model.lua \
               niftyreg_wide.lua otherdata.lua overloads.lua precision.lua prompt.lua proposals.lua recorded.lua \
-              rewrite.lua rewritings_random.lua runs.lua screen.lua sections.lua sieve.lua slice.lua stats.lua \
+              rewrite.lua rewritings_random.lua runs.lua screen.lua sieve.lua slice.lua stats.lua \
               steady.lua stereo.lua stereo_wide.lua structs.lua transformflash.lua transformgeometry.lua \
               transformloops.lua transformmemory.lua transformshuffle.lua transformstage.lua transformsubwarp.lua \
               transformthreads.lua transformtile.lua)
