@@ -57,7 +57,7 @@ wait $manager
 ok $? "the manager ends well" "$(cat managed.said)"
 is "what agents find is what a GPU here finds" "$("$GILUA" farm.lua)" "$(tail -n 1 managed.said)"
 unset GILUA_CUDA
-out=$("$GILUA" --cluster "$url" --device cuda evolve p --least 0.0001 --population 8 --generations 3 --seed 1 --out run)
+out=$("$GILUA" --cluster "$url" --device cuda evolve p --least 0.0001 --population 8 --generations 3 --seed 2 --out run)
 ok $? "an evolution, with a manager that has no GPU" "$out"
 like "whose winner is compared on the other recording" "on b.rec.*, never seen in evolution" "$out"
 like "status tells of the GPUs" "^in all: 3 agents, 3 workers, 2 GPUs$" \

@@ -6,7 +6,7 @@ sanitized "a driver without a GPU" && { finish; exit; }
 LUA_PATH="$TOP/tests/lua/?.lua;;" "$GILUA" "$TOP/tests/lua/tape.lua" app.cu a.rec b.rec
 "$GILUA" new a.rec b.rec -o p --source app.cu >/dev/null
 
-out=$("$GILUA" evolve p --scheme gevo --objectives energy,time --population 8 --generations 2 --seed 1 --out run; echo "status $?")
+out=$("$GILUA" evolve p --scheme gevo --objectives energy,time --population 8 --generations 2 --seed 2 --out run; echo "status $?")
 like "it evolves for less energy" "status (0|3)" "$out"
 like "whose front has energy and time" '"objectives":\["energy","time"\],.*"values":\[0\.[0-9]+,0\.[0-9]+\]' "$(tr -d ' \n' <run/result.json)"
 

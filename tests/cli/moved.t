@@ -19,8 +19,8 @@ is "a problem" 0 $?
 ok $? "which tells no absolute path" "$(cat q/problem.lua)"
 like "but where its source lies" 'made_from = \{ path = "../small.cu"' "$(cat q/problem.lua)"
 killed_when 'past_first r' "$GILUA" evolve q --generations 4000 --population 6 --jobs 1 --out r --quiet
-"$GILUA" evolve q --generations 4 --population 12 --jobs 1 --out whole --quiet
-"$GILUA" evolve "$PWD/q" --generations 4 --population 12 --jobs 1 --out typed --quiet
+"$GILUA" evolve q --generations 4 --population 12 --least 0.0001 --jobs 1 --out whole --quiet
+"$GILUA" evolve "$PWD/q" --generations 4 --population 12 --least 0.0001 --jobs 1 --out typed --quiet
 ! grep -qF "$TMP" typed/result.json
 ok $? "nor does a problem's folder that was typed so stand in result.json"
 ! grep -rqaF "$TMP" whole
