@@ -39,6 +39,16 @@ tap.case("each thread's own elements of shared memory", function()
     "an item's own element")
 end)
 
+tap.case("items that are counted across blocks", function()
+  local WHY = "its threads count items across blocks"
+  tap.has(answer("s += a[i];", "out[blockIdx.x * blockDim.x] = s;"), WHY, "by the block's number")
+  tap.has(answer("s += a[i];", "out[first] = s;",
+    "int block = blockIdx.x * 2 + 1, mine; mine = block; int first = mine * blockDim.x;"), WHY,
+    "by other names of it")
+  tap.is(answer("s += a[i];", "sum[t] = s; __syncthreads();\n" .. HALVES .. FIRST,
+    "int half = n / 2; int other = half * blockDim.x;"):find(WHY, 1, true), nil, "not by others")
+end)
+
 tap.case("what a thread finds elsewhere by its number", function()
   local BEHIND, WHY = "if (t < 8) out[t] = bins[t];", "does an item otherwise for another thread"
   tap.has(answer("atomicAdd(&bins[(int)a[t * 8 + i] & 7], 1.f);", BEHIND), WHY, "an index")

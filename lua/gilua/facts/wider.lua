@@ -56,13 +56,36 @@ local function has_thread(fn, tree)
   return threads.is_thread(fn, tree)
 end
 
--- Is anywhere a block's number times its width?
+-- Returns the names whose values are made of a block's number, also by way of other names.
+local function block_names(fn)
+  local names, more = { blockIdx = true }, true
+  local function see(name, value)
+    if not value or names[name] then return end
+    for i = value.first, value.last do
+      if names[fn.kernel.words[i]] then names[name], more = true, true end
+    end
+  end
+  while more do
+    more = false
+    for name, list in pairs(fn.variables) do
+      for _, d in ipairs(list) do see(name, d.init) end
+    end
+    statement.nodes(fn.statements, function(node)
+      if node.kind == "assign" and node.a.kind == "name" then see(node.a.text, node.b) end
+    end)
+  end
+  return names
+end
+
+-- Is a product of a block's number and its width anywhere?
 local function counts_across_blocks(fn, name)
-  local found = false
+  local found, blocks = false, block_names(fn)
   statement.nodes(fn.statements, function(node)
-    found = found or node.kind == "binary" and node.op == "*"
-      and width.mentions(fn, node.first, node.last, "blockIdx")
-      and width.mentions(fn, node.first, node.last, name)
+    if node.kind ~= "binary" or node.op ~= "*" then return end
+    local is_width = width.mentions(fn, node.first, node.last, name)
+    for i = node.first, is_width and node.last or 0 do
+      found = found or blocks[fn.kernel.words[i]]
+    end
   end)
   return found
 end
