@@ -124,6 +124,19 @@ static const char before[] = PTX_HEAD
     "ld.shared.b32 %r6, [%rd1]; add.u32 %r7, %r6, %r5; add.u32 %r8, %r7, %r4;\n"
     "st.global.b32 [%rd0], %r8; ret; }\n";
 
+/* Every second word, in whole warps and then in one whose last lanes are gone: these have addresses
+** as if they were there, and no bank conflict. */
+static const char partial[] = PTX_HEAD
+    ".visible .entry k(.param .u64 out) { .reg .pred %p<9>; .reg .b32 %r<30>; .reg .b64 %rd<9>;\n"
+    ".shared .align 16 .b8 s[4096];\n"
+    "ld.param.u64 %rd0, [out]; mov.u32 %r2, %tid.x; mov.u32 %r3, %ctaid.x;\n"
+    "mad.lo.u32 %r1, %r3, 128, %r2; mul.wide.u32 %rd1, %r1, 64; add.u64 %rd1, %rd0, %rd1;\n"
+    "mov.u32 %r4, s; shl.b32 %r5, %r2, 3; add.u32 %r6, %r5, %r4; st.shared.b32 [%r6], %r2;\n"
+    "bar.sync 0; setp.ge.u32 %p1, %r2, 108; @%p1 ret; mov.u32 %r10, 0; mov.u32 %r11, 0;\n"
+    "LOOP: ld.shared.b32 %r12, [%r6]; add.u32 %r11, %r11, %r12; xor.b32 %r13, %r11, %r10;\n"
+    "add.u32 %r11, %r13, %r12; add.u32 %r10, %r10, 1; setp.lt.u32 %p1, %r10, 64; @%p1 bra LOOP;\n"
+    "st.global.b32 [%rd1], %r11; ret; }\n";
+
 static bool run(bool native, const char *text, uint32_t *data, EmuResult *r, int *runs) {
     EmuModel model = emu_model_round();
     Emu *e = emu_new(&model);
@@ -190,5 +203,6 @@ int main(void) {
     compare(beyond, "neighbours that move on beyond the end", EMU_ILLEGAL_ADDRESS, start);
     compare(before, "a uniform load before the first byte, by the base of one that is inside",
             EMU_ILLEGAL_ADDRESS, start);
+    compare(partial, "bank conflicts of a warp whose last lanes are gone", EMU_OK, start);
     return tap_done();
 }

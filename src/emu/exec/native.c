@@ -69,12 +69,15 @@ static void compare_memory(Writer *s, Rm rm, int bytes, int value) {
 
 #define LAYOUT(field) rm_at(RDX, offsetof(Layout, field))
 
-/* Leaves unless the layout holds of the base's lanes. Then rax is the first one's base. */
+/* Leaves unless all lanes are active and the layout holds of their bases: compiled code runs with
+** dead lanes, too, whose bank conflicts do not count. Then rax is the first lane's base. */
 static void write_look(Writer *s, Cold *c, const MemForm *f) {
     const int n = parts(f->wide_base), first = SCRATCH, apart = SCRATCH + 1;
     const Operand base = source(s, f->base, n);
     gi_buf *b = &s->b;
     asm_general(b, true, 0x8d, RDX, rm_at(R14, f->layout * sizeof(Layout)));
+    compare_memory(s, rm_at(R13, offsetof(Warp, active)), 4, -1);
+    leave_if(s, c, IF_NOT_ZERO);
     compare_memory(s, LAYOUT(active), 4, -1);
     leave_if(s, c, IF_NOT_ZERO);
     compare_memory(s, LAYOUT(wait), 2, 0);
