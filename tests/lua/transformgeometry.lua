@@ -1250,9 +1250,51 @@ tap.case("loops with loops in them that some leave", function()
   local first = source:gsub("    for %(; from < n; from%+%+%).*    if", "    if")
   right("a loop around it goes on for all", merge, first, 1, args, { sizes = { 256, 512 } })
   right("and one of their own behind it", merge, source, 1, args, { sizes = { 250, 500 } })
-  refused("one that is left by all would go on from one to the next", merge,
+  right("one that all leave together", merge,
     source:gsub("if %(from == i%) continue;", "if (from > n - 3) break;"), 1, args,
-    "from goes on from one block to the next")
+    { sizes = { 250, 500 } })
+  right("one that each leaves by itself", merge,
+    source:gsub("if %(from == i%) continue;", "if (from > i) break;"), 1, args,
+    { sizes = { 250, 500 } })
+end)
+
+tap.case("iterations that all leave together", function()
+  local source = rewritten.source [[
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    float sum = 0.f, most = -9.f;
+    for (int k = 0; k < 9; k++) {
+        if (k == 3 || a[k] < 0.f) continue;
+        sum += a[k] * i;
+        for (int j = 0; j < k; j++) {
+            if (j == 5) break;
+            if (j % 3 == 1) { sum -= b[j + i % 2]; continue; }
+            most = fmaxf(most, b[(i + j) % 64]);
+        }
+    }
+    out[i] = sum + most;]]
+  local BREAK = "if %(j == 5%) break;"
+  local function made(what, instead, body)
+    local text = instead and source:gsub(BREAK, instead) or source
+    right(what, merge, text, 1, { "x", "2" })
+    tap.has(rewritten.text(merge, text, 1, { "x", "2" }), body, what .. ": the text")
+  end
+  made("by continue", nil, "        if (k == 3 || a[k] < 0.f) continue;\n        #pragma unroll")
+  made("by break", nil, "            if (j == 5) break;\n            if (j % 3 == 1) {")
+  right("of threads", merge_threads, source, 1, { "x", "4", "next" })
+  local inner = "\n            for (int j = 0; j < k; j++) {\n                if ("
+  made("each by its number", "if (j == i %% 4) break;", inner .. "j == i % 4) break;")
+  made("to its next iteration", "if (j == i %% 4) continue;", inner .. "j == i % 4) continue;")
+  made("within a condition of its own", "if (i %% 4 == 1) { if (j == 5) break; }", inner .. "i % 4")
+  made("by what each has found", "if (most > 1.f) break;", inner .. "most > 1.f) break;")
+  made("by what a loop of its own counts",
+    "int own = 0; while (own < i %% 7) own++; if (own > j) break;",
+    "\n            for (int j = 0; j < k; j++) {\n                int own = 0;")
+  refused("within a condition that is evaluated for all", merge_threads, source:gsub(BREAK,
+    "if (i %% 4 == 1) { for (int l = 0; l < 3; l++) sum += b[l]; if (j == 2) continue; }"), 1,
+    { "x", "2", "next" }, "two changes overlap")
+  refused("a return is of the whole kernel", merge,
+    source:gsub(BREAK, "if (j == 7) { out[0] = 1.f; return; }"), 1, { "x", "2" }, "it returns")
 end)
 
 tap.case("what stands on one line", function()

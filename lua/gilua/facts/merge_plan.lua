@@ -69,15 +69,27 @@ local function is_left_by(s)
   return lists.any(statement.children(s), function(child) return is_left_by(child) end)
 end
 
--- May a statement's body be parted: is its head the same for all blocks, and does no group of its
--- body leave it?
+-- Do all blocks leave a statement together, by a `break` or `continue` of the loop around it, if at
+-- all? The conditions of such a jump are the same for all.
+local function is_left_together(plan, s)
+  if s.kind == "break" or s.kind == "continue" then return true end
+  local is_same = s.kind == "block"
+    or s.kind == "if" and not plan.of[s] and not touches(plan, s.condition)
+  if not is_same then return not is_left_by(s) end
+  return lists.none(statement.children(s), function(child)
+    return not is_left_together(plan, child)
+  end)
+end
+
+-- May a statement's body be parted: is its head the same for all blocks, and do they leave it
+-- together?
 local function is_through(plan, s)
   if s.kind == "block" then return true end
   if not LOOPS[s.kind] and s.kind ~= "if" or plan.known.loops[s] then return false end
   for _, head in ipairs { s.init or false, s.condition or false, s.step or false } do
     if head and touches(plan, head) then return false end
   end
-  return not is_left_by(s.kind == "if" and s or s.body)
+  return is_left_together(plan, s.kind == "if" and s or s.body)
 end
 
 local plan_list -- (plan, list): the groups of a list of statements
