@@ -78,7 +78,8 @@ runtime    := $(filter $O/obj/runtime/%,$(objects))
 inject     := $(filter $O/obj/inject/%,$(objects))
 standin    := $(filter $O/obj/standin/%,$(objects))
 standins   := $(addprefix lib/,libcublas.so.13 libcublas.so.12 libcublasLt.so.13 libcublasLt.so.12 libcufft.so.12 \
-              libcufft.so.11 libcurand.so.10 libcusparse.so.12 libcusolver.so.12 libcusolver.so.11)
+              libcufft.so.11 libcurand.so.10 libcusparse.so.12 libcusolver.so.12 libcusolver.so.11 \
+              libnvidia-ml.so.1)
 library    := $(filter-out $O/obj/host/main.o $O/obj/host/precompile.o $(runtime) $(inject) $(standin),$(objects))
 modules    := $(sort $(shell find lua/gilua -name '*.lua'))
 references := $(patsubst %.c,%.so,$(wildcard kernels/*/reference.c))
@@ -135,14 +136,15 @@ $(standins): lib/%: $O/% FORCE
 	$Qcmp -s $< $@ || { cp $< $@.new && mv -f $@.new $@; }
 
 # Stand-ins of closed libraries, under their names; what they do is an op of libcudart.so.13. The folder
-# of libNAME.so.N is src/standin/NAME.
+# of libNAME.so.N is src/standin/NAME; its functions begin with NAME, but NVML's.
 standin_name = $(patsubst lib%,%,$(firstword $(subst ., ,$(notdir $1))))
 $(foreach lib,$(standins:lib/%=$O/%),$(eval $(lib): prefix := $(call standin_name,$(lib))) \
     $(eval $(lib): $(filter $O/obj/standin/$(call standin_name,$(lib))/% $O/obj/standin/shared/%,$(standin))))
 $O/libcublasLt.so.13 $O/libcublasLt.so.12: $(addprefix $O/obj/standin/cublas/,blas.o convert.o gemm.o)
+$O/libnvidia-ml.so.1: prefix := nvml
 $(standins:lib/%=$O/%): $O/libcudart.so.13
 	$(call say,LINK    $@)
-	$Qecho '$(@F) { global: $(prefix)*; local: *; };' >$@.map
+	$Qecho '$(subst -,_,$(@F)) { global: $(prefix)*; local: *; };' >$@.map
 	$Q$(CC) -shared $(link) -o $@ $(filter %.o,$^) $O/libcudart.so.13 $O/libgilua.a $(system) \
 	    -Wl,--no-undefined -Wl,-soname,$(@F) -Wl,--version-script=$@.map
 
