@@ -1,5 +1,5 @@
-/* missing.c - functions of NVML that ask for what the virtual GPU has not, or would change a GPU. NVML
-** has an answer for both, which programs know: they are no reason to end with status 4. */
+/* missing.c - functions of NVML that ask for what the virtual GPU lacks, or would change a GPU.
+** NVML has a status for both, which programs know: neither is a reason to end with status 4. */
 #include "standin/nvidia-ml/nvml.h"
 
 #define NOT_SUPPORTED(name)      \
