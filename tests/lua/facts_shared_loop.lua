@@ -2,6 +2,7 @@
 -- thread does, or of what the first thread does alone.
 
 package.path = "tests/lua/?.lua;" .. package.path
+local apart = require "gilua.facts.apart"
 local first_thread = require "gilua.facts.first_thread"
 local kernel = require "gilua.transform.kernel"
 local reduction = require "gilua.facts.reduction"
@@ -137,6 +138,26 @@ tap.case("what one of several threads does for all outside of the loops", functi
   is("float own[4]; own[0] = s; out[t] = own[0];", "1")
   is("float own[4]; for (int i = 0; i < 4; i++) own[i] = s; out[t] = own[0];",
     "line 6 fills an array of the thread's")
+end)
+
+tap.case("what lanes read before they put sums together, one may write then", function()
+  local head = HEAD:gsub("int n", "float *b, int n")
+  local function is(body, answer)
+    local fn = kernel.of_text(head .. VARIABLES .. body .. "\n}\n").functions[1]
+    local once, notes = apart.noting(shared_loop.written_once, fn, shared_loop.outermost(fn))
+    tap.ok(once, "may be done: " .. body)
+    tap.is(#apart.pairs(fn, notes), answer, body)
+  end
+  local sum = "for (int i = 0; i < n; i++) s += a[i];"
+  is(sum .. " out[t] = s;", 0)
+  is(sum .. " out[t] = s * a[t];", 0)
+  is(sum .. " for (int k = 0; k < 2; k++) out[t + k] = s;", 1)
+  is(sum .. " most = a[t]; out[t] = s;", 1)
+  is(sum .. " if (a[t] > 0) out[t] = s;", 1)
+  is("if (n > 2) { " .. sum .. " most = 1; } out[t] = s;", 1)
+  is("for (int i = 0; i < n; i++) { s += a[i]; b[t * n + i] = 1; } out[t] = s;", 2)
+  is("for (int i = 0; i < n; i++) b[t * n + i] = a[i]; out[t] = 1;", 3)
+  is("out[t] = 1; " .. sum, 1)
 end)
 
 tap.case("what the first thread does alone", function()

@@ -165,11 +165,17 @@ local function statement_of(fn, token)
   return found
 end
 
+-- Has each lane read an access before one of them writes? All put their sums together between the
+-- two, and wait for each other there. An earlier write is asked about itself.
+local function is_read_before(access, write, joined)
+  return joined and within(joined, write.token) and access.token < joined.first
+end
+
 -- Is what is written anywhere read in another statement, or by another iteration?
-local function read_elsewhere(fn, all, write, place)
+local function read_elsewhere(fn, all, write, place, joined)
   for _, access in ipairs(all) do
-    if access ~= write and apart.may_meet(fn, access, write)
-      and not within(place, access.token) then
+    local is_ordered = within(place, access.token) or is_read_before(access, write, joined)
+    if access ~= write and not is_ordered and apart.may_meet(fn, access, write) then
       return access
     end
   end
@@ -188,6 +194,11 @@ local function tail_of(rows)
   return { loop = s, first = s.last + 1, last = s.parent.last }
 end
 
+-- The same behind a loop whose sums lanes put together; nil where they do not.
+local function joined_of(rows)
+  return #rows[#rows].reductions > 0 and tail_of(rows) or nil
+end
+
 -- Is an access in a range, and what it may meet nowhere behind the range?
 local function is_in_tail(fn, all, access, tail)
   if not tail or not within(tail, access.token) then return false end
@@ -198,13 +209,13 @@ end
 
 -- The statement that does a write, one thread's or a shared loop; nil and why none can. Where
 -- others read what is written there, it is `waited` for.
-local function writer(fn, all, write, row, waited)
+local function writer(fn, all, write, row, joined, waited)
   local line = fn.kernel:line_of(write.token)
   local s = row and row.loop.statement or statement_of(fn, write.token)
   if not s or not row and next(effects.of(fn, s).writes) then
     return nil, ("line %d does more than to write"):format(line)
   end
-  local other = read_elsewhere(fn, all, write, s)
+  local other = read_elsewhere(fn, all, write, s, joined)
   if other and not waited then
     return nil, ("line %d uses what line %d writes"):format(fn.kernel:line_of(other.token), line)
   end
@@ -217,14 +228,14 @@ end
 -- before and behind which threads wait; nil: they cannot.
 local function done_once(fn, rows, tail, waited)
   local list, seen, kernel = {}, {}, fn.kernel
-  local all = effects.of(fn, fn.body).accesses
+  local all, joined = effects.of(fn, fn.body).accesses, joined_of(rows)
   for _, access in ipairs(all) do
     local is_own = is_private(fn, access) or is_in_tail(fn, all, access, tail)
     local row = access.write and loop_of(rows, access.token)
     if access.escapes or access.write and not access.root then
       return nil, ("line %d writes what is not known"):format(kernel:line_of(access.token))
     elseif access.write and not is_own then
-      local s, why = writer(fn, all, access, row, waited)
+      local s, why = writer(fn, all, access, row, joined, waited)
       if not s then return nil, why end
       if not row and not seen[s] then list[#list + 1] = s end
       seen[s] = true
