@@ -104,6 +104,22 @@ tap.case("functions that only compute have values", function()
   tap.is(value(code, "up(unknown, 64)"), nil, "what is not known stays unknown")
 end)
 
+tap.case("an `if` that keeps a value within limits", function()
+  local function is(code, answer)
+    local host = gi.hostcode.read("void f(int n) {\n" .. code .. "\n}\n")
+    tap.is(host:value "m", answer, code)
+  end
+  is("int m = n / 9; if (m < 1) m = 1;", nil)
+  is("int m = n / 9; if (m < 1) { m = 1; }", nil)
+  is("int m = 5000; if (m > 1024) m = 1024;", 1024)
+  is("int m = 5000; if (m >= 2 * 64) m = 2 * 64; if (m < 1) m = 1;", 128)
+  is("int m = 5; if (m < 1) m = 1; if (m > 1024) m = 1024;", 5)
+  is("int m = 5; if (m > n) m = n;", 5)
+  is("int m; if (n > 1) m = 1;", 1)
+  is("int m = 0; if (m < 1) m = 8; if (m < 2) m = 9;", 8)
+  is("int m = n; while (m > 7) m = 7;", 7)
+end)
+
 tap.case("what is counted up before a launch is not 0", function()
   local host = gi.hostcode.read([[
     void f() {

@@ -35,6 +35,7 @@ local types = require "gilua.host.types"
 ---@field definitions table<string, string> a name's value: a macro's, a variable's, a member's
 ---@field initial table<string, string> what members of structs begin with
 ---@field later table<string, string[]> other values that a variable gets
+---@field limits table<string, { by: "min"|"max", text: string }[]> that are set where it is past them
 ---@field counted table<string, boolean> variables that are counted up, or set where they lie
 ---@field macros table<string, string> what macros without arguments stand for
 ---@field functions table<string, { params: string[], body: string }> macros with arguments
@@ -235,7 +236,7 @@ end
 ---@return HostCode
 ---@return string? why conditions (#if) could not be evaluated: then every branch counts
 function M.read(text, headers, defines)
-  local self = setmetatable({ definitions = {}, later = {}, initial = {},
+  local self = setmetatable({ definitions = {}, later = {}, limits = {}, initial = {},
     functions = {}, dims = {}, dim_sides = {}, counted = {}, aggregates = {},
     structs = {}, types = {}, pointees = {}, launches = {}, allocations = {}, allocated = {},
     variables = {}, bodies = {}, calls = {}, sizes = {},

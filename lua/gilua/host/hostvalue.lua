@@ -268,14 +268,23 @@ local function members(host, names)
   end })
 end
 
+-- A value within the limits of a variable that are known.
+local function limited(host, name, value)
+  for _, limit in ipairs(value and host.limits[name] or {}) do
+    local bound = M.of(host, limit.text)
+    value = bound and FUNCTIONS[limit.by](value, bound) or value
+  end
+  return value
+end
+
 -- The first value of a variable that is known and not 0; `int n = 0;` with another value that is
 -- not known, or that is counted up, is set at run time.
 local function variable(host, name, text)
   local value = M.of(host, text)
-  if value and value ~= 0 then return value end
+  if value and value ~= 0 then return limited(host, name, value) end
   for _, other in ipairs(host.later[name] or {}) do
     local known = M.of(host, other)
-    if known and known ~= 0 then return known end
+    if known and known ~= 0 then return limited(host, name, known) end
     if not known then value = nil end
   end
   return not host.counted[name] and value or nil

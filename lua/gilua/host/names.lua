@@ -34,6 +34,12 @@ local function assign(self, name, text, is_counter)
   self.later[name], list[#list + 1] = list, text
 end
 
+-- A name's value is at most, or at least, that of a text.
+local function add_limit(self, name, by, text)
+  local list = self.limits[name] or {}
+  self.limits[name], list[#list + 1] = list, { by = by, text = text }
+end
+
 -- Reads the sides of a dim3 between the brackets at a token.
 local function set_sides(self, code, name, open)
   local close = code.t:match(open)
@@ -109,6 +115,19 @@ function M.read_declared(self, code, d, body)
   if not IN_HEADERS[d.within] then read_value(self, code, d, type, body) end
 end
 
+local LIMITS = { ["<"] = "max", ["<="] = "max", [">"] = "min", [">="] = "min" }
+
+-- Returns whether `if (n > 99) n = 99;` is the least or the largest of both; nil of another
+-- assignment.
+local function limit_of(code, m, name, text)
+  local t, at = code.t, m.a.first - 1
+  if t[at] == "{" then at = at - 1 end
+  local open = t[at] == ")" and t:match(at)
+  if not open or t[open - 1] ~= "if" then return nil end
+  local left, relation, right = t:text(open + 1, at - 1):gsub("%s", ""):match "^(.-)([<>]=?)(.*)$"
+  return left == name and right == text:gsub("%s", "") and LIMITS[relation] or nil
+end
+
 --- Reads `name = value`, `grid.x = value`, `h[i] = value`.
 ---@param m table of `$a = $b`
 ---@param place string
@@ -130,6 +149,8 @@ function M.read_assignment(self, code, m, place, body)
     local is_path = a.kind == "member" and t[a.token - 1] == "." and a.first == a.token - 2
     if is_path then set_sides(self, code, t[a.first] .. "." .. name, b.first + 1) end
   end
+  local limit = limit_of(code, m, name, text)
+  if limit then return add_limit(self, name, limit, text) end
   assign(self, name, text, m.header)
   if a.kind == "name" then locals.note(body, name, text) end
 end
