@@ -35,7 +35,7 @@ local types = require "gilua.host.types"
 ---@field definitions table<string, string> a name's value: a macro's, a variable's, a member's
 ---@field initial table<string, string> what members of structs begin with
 ---@field later table<string, string[]> other values that a variable gets
----@field limits table<string, { by: "min"|"max", text: string }[]> that are set where it is past them
+---@field limits table<string, { by: "min"|"max", text: string }[]> set where it is past them
 ---@field counted table<string, boolean> variables that are counted up, or set where they lie
 ---@field macros table<string, string> what macros without arguments stand for
 ---@field functions table<string, { params: string[], body: string }> macros with arguments
