@@ -81,7 +81,7 @@ function Known:depends(node)
   return false
 end
 
--- Does a name mean memory that all threads of a block see, where threads are asked for?
+-- Does a name mean memory that all threads of a block see? Of blocks: no name does.
 local function is_common(known, name)
   return known.index == "threadIdx" and name ~= nil and known.shared[name] ~= nil
 end
@@ -92,7 +92,7 @@ local function mark(known, name, token)
   if not known.own[d] then known.own[d], known.names[name], known.changed = true, true, true end
 end
 
---- Is a variable there for loops alone, each of which begins with its own value?
+--- Is a variable used only by loops that each begin with a value of their own?
 ---@param name string
 function Known:only_counts(name)
   local known = self
@@ -129,9 +129,9 @@ local function may_be_within(known, access)
   return d and not d.parameter and d.pointer == 0 and not d.reference or false
 end
 
--- All that a node writes is a block's own. In the head of a loop that is a block's own only because
--- of what it is below, variables that loops begin with a value each time are not: who goes round
--- counts as the others do.
+-- Marks all that a node writes as a block's own. A loop may be a block's own only because of a
+-- condition above it. Then a variable that each loop begins anew is not marked in its head: all who
+-- go through the loop count alike.
 local function mark_written(known, all, is_head)
   for name, tokens in pairs(all.writes) do
     for _, token in ipairs(is_head and known:only_counts(name) and {} or tokens) do

@@ -160,8 +160,8 @@ function M.of(fn, side)
   return apart.kept(fn.bounded, side, found, fn, side)
 end
 
---- Returns what is known of all sides by which a kernel's blocks differ, for those who keep what
---- each block does: `options.bounded` of the kernel after them.
+--- Returns what is known of all sides by which a kernel's blocks differ. A rewriting that keeps
+--- what each block does hands it on: `options.bounded` of the kernel after it.
 ---@return table<string, table>
 function M.sides(fn)
   local list = {}

@@ -15,8 +15,8 @@
 --
 -- One operand depends on `down`, the other on `across`; on any other index a block's outputs agree,
 -- as with the batch of many products, or with the rows of a convolution, which shares its filters
--- among the columns of one. An index is blockIdx * blockDim + threadIdx, or blockIdx alone; of such
--- nobody says where it ends, so that the launch must have a multiple. The loops' heads depend on
+-- among the columns of one. An index is blockIdx * blockDim + threadIdx, or blockIdx alone; the end
+-- of the latter is unknown, so that the launch must have a multiple. The loops' heads depend on
 -- neither, but for a triangle's: `slopes` has the start or the bound of one that begins or ends
 -- with the output's own index, { which, add, last (the bound of that index) }. What is summed must
 -- be zero where both operands are: elements behind the ends of a tile are zero.

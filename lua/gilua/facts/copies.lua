@@ -105,7 +105,7 @@ end
 
 --- The functions that are to be copied.
 ---@param reached table[] kernels and what they call
----@param changed table<table, true> those of them that become others; who calls these is added
+---@param changed table<table, true> those of them that change; their callers are added
 ---@return table<table, true>? copied
 ---@return string? message
 function M.of(kernel, reached, changed)

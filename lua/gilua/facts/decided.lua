@@ -46,8 +46,8 @@ local function called(node)
   return node.callee.kind == "name" and node.callee.text or ""
 end
 
--- Does a tree have a value that comes from one of the nodes or names? An element's index is none of
--- its value, and a comparison's outcome none of what it compares.
+-- Does a tree's value come from one of the nodes or names? The value of an element does not come
+-- from its index, nor the outcome of a comparison from what it compares.
 local function carries(from, node)
   local found = false
   expression.walk(node, function(part)

@@ -434,8 +434,8 @@ function M.all(fn, nodes)
   return out
 end
 
---- The effects of a statement with all below it, or of an expression. The function's own body is
---- asked for once; what is asked for often is kept.
+--- Returns the effects of a statement with all below it, or of an expression. They are kept with
+--- the node.
 ---@param node table a statement or an expression
 ---@return table
 function M.of(fn, node)

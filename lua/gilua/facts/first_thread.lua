@@ -191,9 +191,9 @@ end
 ---@field once table<table, true> what one lane does: stores
 ---@field alone table<table, true> what each lane computes by itself
 
--- Notes what a statement before the last shared loop, or such a loop, makes lanes wait for. `state`
--- knows whether memory was read, and whether new things are there that nobody waited for. Returns
--- why lanes cannot do it, or nil.
+-- Notes what lanes have to wait for before a statement. It stands before the last shared loop, or
+-- is such a loop. `state` has whether memory was read, and whether a result is new since the last
+-- wait. Returns why lanes cannot do the statement, or nil.
 local function wait_for(fn, s, one, row, sums, state)
   local waits, reads = state.waits, #effects.of(fn, one).accesses > 0
   local is_alone = not row and is_own(fn, one, sums)

@@ -65,8 +65,8 @@ local function asked_of_block(fn, tree)
   return is_size and ("block.%s%%%d"):format(tree.a.name, n) or nil
 end
 
--- Is a factor or a divisor the same for all blocks, and above zero? Where the words do not say the
--- latter the launch is asked for it, or it is assumed: a promise. A sum or a shift may be by
+-- Is a factor or a divisor the same for all blocks, and above zero? Where the text does not say
+-- that it is above zero, the launch must have it so, or it is a promise. A sum or a shift may be by
 -- anything that is the same.
 local function keeps_order(known, op, part)
   if known:depends(part) then return false end

@@ -151,8 +151,8 @@ end
 
 -- ---- whatever it halves -------------------------------------------------------------------------
 
--- Of a statement of the body: its thread, of an `if` of those below k; false of a barrier behind
--- what is none; nil of any other.
+-- Returns the thread of an `if` of those below k; false for a barrier behind another statement; nil
+-- for any other.
 local function asked_thread(fn, list, i, k)
   local s = list[i]
   if statement.is_barrier(s) then

@@ -107,7 +107,7 @@ end
 
 -- ---- calls --------------------------------------------------------------------------------------
 
--- The mask of all lanes of a warp; raises why it is none.
+-- Has a mask be that of fewer lanes. Raises why, if it has not all lanes of a warp.
 local function mask(places, fn, tree)
   local is_active = tree.kind == "call" and tree.callee.text == "__activemask"
   if not is_active and not ALL[places.known:value(fn, tree) or 0] then

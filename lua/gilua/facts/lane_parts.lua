@@ -37,7 +37,7 @@ local function joined(kernel, node, is_it)
   return has_it and "unknown" or nil
 end
 
--- The variable that what a call hands to a lane is given to; nil where there is none.
+-- Returns the variable that a call's result for a lane is assigned to, or nil.
 local function given_to(s, call)
   for _, d in ipairs(s.declared or {}) do
     if d.init and expression.uncast(d.init) == call then return d.name end
@@ -172,8 +172,8 @@ local function parameter(fn, name)
   end
 end
 
--- A sum that is not of lanes' parts: it is not to be, or where nobody knows whether it is a sum, a
--- lane without a part is promised to change nothing.
+-- Refuses a sum that is not of lanes' parts. If it is unknown whether it is a sum, the change
+-- promises that a lane without a part changes nothing.
 local function refuse(places, sum, token, text, ...)
   if sum.use == "sum" then places:stop(token, text, ...) end
   places.promise = "a lane that has no part of a row changes nothing of what lanes put together"

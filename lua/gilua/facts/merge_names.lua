@@ -106,9 +106,9 @@ function M.spread(plan)
   return list
 end
 
---- Returns a name that the groups of a plan give a value, and that is not there for each, so that
---- it would go on from one to the next; nil where there is none. What loops alone begin anew does
---- not.
+--- Returns a name that would carry a value from one block or thread to the next, or nil: the groups
+--- of a plan assign it, and there is one for all. A variable that each loop begins anew carries
+--- none.
 ---@param plan gilua.merge_plan
 ---@return string?
 function M.goes_on(plan)

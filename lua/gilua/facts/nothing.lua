@@ -79,8 +79,8 @@ function asks(known, tree)
   return found
 end
 
--- Is a value no infinity and no NaN, so that 0 times it is 0? A whole number is none, nor is a
--- literal, nor a name that is given only these, or 0.
+-- Is a value finite, so that 0 times it is 0? Whole numbers and literals are, and so is a name that
+-- is given only such values.
 function is_finite(known, node, depth)
   local fn, depth_now = known.fn, depth or 0
   if signs.WHOLE[types.of(fn, node) or ""] or is_zero(known, node) then return true end
@@ -214,7 +214,7 @@ function is_returned(known, call)
   return true
 end
 
--- Does a function of the file leave 0 in an array of which each element is 0, its i-th argument?
+-- Does a function of the file leave an array of zeros, its i-th argument, as zeros?
 function keeps(known, call, i)
   local fn = known.fn.kernel.by_name[call.callee.text]
   local p = fn.body and fn.params[i]

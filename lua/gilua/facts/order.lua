@@ -91,7 +91,7 @@ function M.is_waited_for(fn, inside)
   return false
 end
 
---- Is a loop's first value the same whenever it is asked for, its body done or not?
+--- Is a loop's first value the same before and after its body is done?
 function M.keeps_start(loop)
   return loop.start and loop_of.is_invariant(loop.fn, loop.start, loop.inside)
     and not effects.of(loop.fn, loop.start).reads[loop.variable]
@@ -103,7 +103,7 @@ local function is_steady(loop, index)
   return loop_of.is_invariant(loop.fn, index, loop.inside)
 end
 
--- The indices of two accesses of which nothing but the loop's variable changes.
+-- Returns the indices of two accesses in which nothing changes but the loop's variable.
 local function steady_indices(loop, a, b)
   local one, two = { base = a.base, indices = {} }, { base = b.base, indices = {} }
   for i, p in ipairs(a.indices) do

@@ -6,8 +6,8 @@
 --   if (e > a) { a = e; at = i; }     in any order: the greatest, and the iteration that had it
 --   if (x[i] > x[at]) at = i;         the index of the greatest, whose value is in no variable
 --
--- Yes is what it is. Where the loop uses the variable in any other way, or its type is none that
--- the lanes of a warp exchange, there is no answer.
+-- Yes is the reduction. Where the loop uses the variable in any other way, or the lanes of a warp
+-- cannot exchange its type, the answer is unknown.
 
 local effects = require "gilua.facts.effects"
 local settings = require "gilua.base.settings"

@@ -292,7 +292,7 @@ local function given(fn)
 end
 
 -- A variable that begins at a lane's place and goes on by all lanes' part: e = at + lane; e += 32.
--- What it is declared with may be anything where it is set before it is asked for.
+-- Its first value may be anything if it is set before it is read.
 local function strided(places, fn, name, values)
   local known, starts, steps, factor = places.known, {}, {}, nil
   for i, v in ipairs(values) do
@@ -472,7 +472,7 @@ local function line_of_lane(known, fn)
   return line
 end
 
--- Can nobody see what a statement does? Neither where it asks groups of threads who they are.
+-- Is all that a statement does a thread's own? Asking a group of threads for a rank is, too.
 local function is_private(fn, s)
   if threads.is_private(fn, s) then return true end
   for _, call in ipairs(s.kind == "declaration" and effects.of(fn, s).calls or { {} }) do
@@ -514,7 +514,8 @@ local function understand(places)
   lane_parts.check(places)
 end
 
--- The places for teams of a size; nil, why there are none, and the line that says what a lane is.
+-- Returns the places for teams of a size; or nil, why there are none, and the line that defines a
+-- lane.
 local function read(fn, size, is_square)
   local known = row_teams.new(fn.kernel, size, is_square)
   local line = line_of_lane(known, fn)

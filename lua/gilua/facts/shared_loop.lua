@@ -166,7 +166,7 @@ local function statement_of(fn, token)
 end
 
 -- Has each lane read an access before one of them writes? All put their sums together between the
--- two, and wait for each other there. An earlier write is asked about itself.
+-- two, and wait for each other there. An earlier write has a check of its own.
 local function is_read_before(access, write, joined)
   return joined and within(joined, write.token) and access.token < joined.first
 end

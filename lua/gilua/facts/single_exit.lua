@@ -1,8 +1,8 @@
 --- single_exit: do all threads that are in a loop (or a switch) leave it together?
 --
 -- Yes where no `break` of it, and no `goto`, stands below a condition that differs between threads.
--- A `return` is no way out here: threads that take it are gone. The loop's own condition is asked
--- apart, as is `continue`, by which threads pass over the rest of an iteration.
+-- A `return` does not count: threads that take it are gone. The loop's own condition is another
+-- question, as is `continue`, by which threads pass over the rest of an iteration.
 
 local statement = require "gilua.source.statement"
 

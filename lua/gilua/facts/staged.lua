@@ -2,8 +2,8 @@
 -- through shared memory?
 --
 -- Yes is a list of elements (gilua.facts.elements) with, of each: bytes, shape (how many threads
--- read one), zero (the text of what stands for one that nobody has; nil where nothing can) and
--- conditions, those of its place that say where it lies. No is nil and why.
+-- read one), zero (the text of what stands for an element that no thread has; nil where nothing
+-- can) and conditions, those of its place that say where it lies. No is nil and why.
 
 local affine = require "gilua.source.affine"
 local all_come = require "gilua.facts.all_come"
@@ -45,8 +45,8 @@ end
 
 local MOST_OF_TEMPLATE = 16 -- bytes of a template's type: those of a double2, or less
 
--- How many bytes an element has at most, and what stands for one that nobody has, if anything can;
--- nil where that is not known.
+-- Returns how many bytes an element has at most, and what stands for one that no thread has, if
+-- anything can; nil where that is not known.
 local function size_of(fn, type)
   for _, t in ipairs(fn.tparams or {}) do
     if t.name == type and t.type == "" then return MOST_OF_TEMPLATE, type .. "()" end
@@ -86,8 +86,8 @@ local function holds(list, node)
   return lists.any(list, function(other) return other == node end)
 end
 
---- Can threads without an item do the iterations too, for nobody sees what they make of them? They
---- read the tiles, and write variables that only threads with an item ask for.
+--- Can threads without an item do the iterations too, without an effect that another thread sees?
+--- They read the tiles, and write variables that only threads with an item read.
 ---@param plan table of gilua.facts.all_come
 ---@param list table[] of M.of
 ---@param kept table[] of gilua.facts.kept

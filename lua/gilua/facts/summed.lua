@@ -1,9 +1,9 @@
 --- summed: to which elements does a kernel add, wherever a thread is, and do nothing else with
 -- their array?
 --
--- Yes is a list of { statement, call, access, type }: each atomicAdd whose result nobody uses, of
--- an element that parameters and numbers alone say. So what a thread adds may be added up first.
--- No is nil and why.
+-- Yes is a list of { statement, call, access, type }: each atomicAdd whose result is not used, and
+-- whose element is given by parameters and numbers alone. A thread may then add up its own sum
+-- first. No is nil and why.
 
 local added = require "gilua.facts.added"
 local apart = require "gilua.facts.apart"

@@ -143,7 +143,8 @@ local function of_struct(words, open, close)
   return members <= MOST_MEMBERS and 8 * members or nil
 end
 
---- The type that a name of the file, or a macro, is another name of, itself where it is none.
+--- Returns the type that a name of the file, or a macro, stands for; the name itself if it is no
+--- such name.
 ---@param name string
 ---@return string
 function M.resolved(kernel, name)

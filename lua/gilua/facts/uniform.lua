@@ -51,7 +51,7 @@ end
 
 local LOOPS = statement.LOOPS
 
--- One pass over a statement; whether anything new varies. Nothing is asked of what `without` does.
+-- Makes one pass over a statement. Returns whether anything new varies. Skips what `without` does.
 local function pass(fn, s, varying, below, without)
   local changed, around = false, below
   if s == without then return false end

@@ -2,9 +2,9 @@
 --
 -- Yes (true): the virtual GPU saw each access of the kernel as it is, knows by which parameter its
 -- address was made, and no byte was reached by both and written by one. No (false): one wrote a
--- byte that the other then read or wrote over, so that their order counts. Unknown (nil) is all
--- else: nobody watched, an address is not understood, or one array read a byte before the other
--- wrote it and nothing came behind: then the rewriting may be right all the same.
+-- byte that the other then read or wrote over, so that their order counts. Else it is unknown
+-- (nil): the case was not watched, an address is not understood, or one array read a byte before
+-- the other wrote it, and no access came after that. Then the rewriting may still be right.
 --
 -- Limits: what was seen is of these data alone.
 

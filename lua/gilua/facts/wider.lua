@@ -193,8 +193,8 @@ local function differs_at(fn, loops, asks)
   return line
 end
 
---- Do the items of shared loops not differ by who does them? false and why; nil, and what has to be
---- promised of loops that go by something else than the width.
+--- Are the items of shared loops the same whichever thread does them? Or false and why; or nil, and
+--- the promise for loops whose step is something else than the width.
 ---@param loops table[] statements
 ---@param macro? string
 ---@return string?
@@ -238,8 +238,8 @@ local function arrays_of_shares(fn, loops, macro)
   return list
 end
 
---- Is all that threads put into shared memory put together, so that nothing is left of who put
---- what? true; nil and what has to be promised.
+--- Is all that threads put into shared memory reduced to one value, so that it does not matter
+--- which thread put what? Or nil and what has to be promised.
 ---@param loops table[] statements
 ---@param macro? string
 function M.puts_together(fn, loops, macro)

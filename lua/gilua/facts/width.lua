@@ -1,8 +1,7 @@
 --- width: by what does a kernel call the number of its block's threads, blockDim.x or a macro?
 --
--- Yes, where threads go through a loop together by it, or divide by it what is there, and nobody
--- else asks for it: { name, macro, now (how many threads that are, where it is known) }. No is nil
--- and a sentence.
+-- Yes, where it is only the step of loops that threads go through together, or what they divide by:
+-- { name, macro, now (how many threads that are, where it is known) }. No is nil and a sentence.
 
 local expression = require "gilua.source.expression"
 local pattern = require "gilua.source.pattern"
