@@ -173,6 +173,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 }
 
 void fuzz_seeds(FuzzAdd *add) {
-    add(world_seed, sizeof world_seed - 1);
-    add(world_async_seed, sizeof world_async_seed - 1);
+    world_seeds(add);
 }

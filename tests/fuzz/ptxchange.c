@@ -212,6 +212,13 @@ static const char *const families[] = {
     "init inval arrive arrive_drop expect_tx complete_tx test_wait try_wait pending_count",
     "parity noComplete expect_tx noinc read multicast::cluster tile im2col",
     "mbarrier::complete_tx::bytes bulk_group shared::cta shared::cluster global",
+    "row col trans",
+    "x1 x2 x4",
+    "a b c d",
+    "load store mma mma_async sp sp::ordered_metadata",
+    "m8n8k4 m16n8k8 m16n8k16 m16n8k32 m16n16k16 m8n32k16 m32n8k16 m64n8k16 m64n16k16 m64n8k32",
+    "f16 bf16 tf32 f32 f64 s8 u8 s4 u4 b1 e4m3 e5m2 s32",
+    "global_address rank box_dim global_dim global_stride element_stride elemtype swizzle_mode",
     "L1::no_allocate L1::evict_last L2::64B L2::128B L2::256B ca cg"};
 
 enum { FAMILIES = sizeof families / sizeof *families };
@@ -630,6 +637,50 @@ static const char *const templates[] = {"ld.global.u32 $w, [$q];",
                                         "redux.sync.min.abs.f32 $f, $f, -1;",
                                         "mov.u32 $w, %cluster_ctarank;",
                                         "cvt.u64.u32 $q, $w;",
+                                        "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {$w, $w, $w, $w}, [$s+$n];",
+                                        "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {$w}, [$w];",
+                                        "stmatrix.sync.aligned.m8n8.x2.shared.b16 [$w], {$w, $w};",
+                                        "movmatrix.sync.aligned.m8n8.trans.b16 $w, $w;",
+                                        "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {$f, $f, $f, $f}, "
+                                        "{$w, $w, $w, $w}, {$w, $w}, {$f, $f, $f, $f};",
+                                        "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {$w, $w}, "
+                                        "{$w, $w, $w, $w}, {$w, $w}, {$w, $w};",
+                                        "wmma.load.a.sync.aligned.row.m16n16k16.shared.s8 {$w, $w}, [$s], $n;",
+                                        "wmma.store.d.sync.aligned.col.m8n8k4.f64 [$q], {$d, $d}, $w;",
+                                        "wgmma.fence.sync.aligned;",
+                                        "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {$f, $f, $f, $f}, "
+                                        "$q, $q, $p, 1, 1, 0, 1;",
+                                        "wgmma.mma_async.sync.aligned.m64n8k32.s32.u8.s8 {$w, $w, $w, $w}, "
+                                        "{$w, $w, $w, $w}, $q, $p;",
+                                        "wgmma.commit_group.sync.aligned;",
+                                        "wgmma.wait_group.sync.aligned $n;",
+                                        "mbarrier.init.shared.b64 [$s+$n], $n;",
+                                        "mbarrier.arrive.shared.b64 $q, [$w];",
+                                        "mbarrier.test_wait.shared.b64 $p, [$s], $q;",
+                                        "mbarrier.try_wait.parity.shared.b64 $p, [$w], $w;",
+                                        "mbarrier.expect_tx.relaxed.cta.shared.b64 [$s], $n;",
+                                        "cp.async.mbarrier.arrive.noinc.shared.b64 [$s];",
+                                        "mapa.shared::cluster.u32 $w, $w, $w;",
+                                        "mapa.u64 $q, $q, $w;",
+                                        "getctarank.shared::cluster.u32 $w, $w;",
+                                        "barrier.cluster.arrive.relaxed;",
+                                        "barrier.cluster.wait;",
+                                        "st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.u32 [$w], "
+                                        "{$w, $w}, [$w];",
+                                        "cp.async.bulk.shared::cluster.shared::cta."
+                                        "mbarrier::complete_tx::bytes [$w], [$s], $n, [$w];",
+                                        "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [$q], [$s], "
+                                        "$n;",
+                                        "cp.async.bulk.tensor.3d.shared::cluster.global.im2col."
+                                        "mbarrier::complete_tx::bytes [$w], [$q, {$w, $w, $w}], "
+                                        "[$w], {$h};",
+                                        "cp.async.bulk.wait_group.read $n;",
+                                        "tensormap.replace.tile.box_dim.global.b1024.b32 [$q], $n, $w;",
+                                        "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release"
+                                        ".gpu.sync.aligned [$q], [$s], 128;",
+                                        "fence.proxy.async;",
+                                        "griddepcontrol.wait;",
+                                        "setmaxnreg.dec.sync.aligned.u32 24;",
                                         "{ .shared .align 4 .b8 zs[$n]; st.shared.u32 [zs], $w; }",
                                         "{ .param .b32 zp; st.param.b32 [zp+$n], $w; }",
                                         "{ .local .b8 zl[$n]; ld.local.u8 $h, [zl]; }",
@@ -649,8 +700,9 @@ static void fill_template(Text *x, int at, const char *from, gi_buf *out) {
 }
 
 static const Form *any_form(Text *x) {
-    static const Form *const tables[] = {forms_control, forms_int,  forms_float,  forms_convert,
-                                         forms_memory,  forms_warp, forms_texture};
+    static const Form *const tables[] = {forms_control, forms_int,   forms_float,  forms_convert,
+                                         forms_memory,  forms_warp,  forms_texture, forms_matrix,
+                                         forms_group,   forms_async, forms_tensormap};
     const Form *t = tables[below(x, sizeof tables / sizeof *tables)];
     int n = 0;
     while (t[n].opcode) n++;

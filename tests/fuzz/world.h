@@ -5,7 +5,7 @@
 ** of faults that a launch survives, by the bits of N. Every pointer is to memory of an exact size
 ** from malloc, so that the address sanitizer sees an access beyond it. A kernel's parameters are
 ** addresses by turns where they have 8 bytes (a texture's where its name has "tex" in it, a
-** surface's with "surf"), WORLD_N where they have 4. */
+** surface's with "surf"), a tensor map where they have 128, WORLD_N where they have 4. */
 #ifndef GILUA_FUZZ_WORLD_H
 #define GILUA_FUZZ_WORLD_H
 
@@ -146,6 +146,22 @@ static uint64_t world_parameter(const World *w, const PtxVar *var, unsigned k) {
     return var->size >= 8 ? w->address[k % (WORLD_BUFFERS + 1)] : WORLD_N;
 }
 
+/* A tensor of floats in a buffer: of one, two or three dimensions, tiled or of columns. */
+static EmuTensorMap world_map(const World *w, unsigned k) {
+    static const EmuTensorMap maps[] = {
+        {.rank = 1, .last = {1023}, .box = {64}},
+        {.rank = 2, .last = {31, 29}, .stride = {128}, .box = {32, 8}, .swizzle = 3, .nans = 1},
+        {.rank = 3, .last = {15, 7, 7}, .stride = {64, 512}, .box = {8, 4, 4}, .swizzle = 1},
+        {.rank = 3, .last = {15, 7, 7}, .stride = {64, 512}, .box = {16, 20}, .im2col = 1,
+         .lower = {-1}, .upper = {1}}};
+    EmuTensorMap map = maps[k % (sizeof maps / sizeof *maps)];
+    map.magic = EMU_TENSOR_MAGIC;
+    map.address = w->address[k % WORLD_BUFFERS];
+    map.type = k % 5 == 4 ? 11 : 7; /* tf32, f32 */
+    memset(map.step, 1, sizeof map.step);
+    return map;
+}
+
 /* In a piece of memory of their own, so that a byte beyond is seen. */
 static uint8_t *world_parameters(const World *w, const char *kernel, const EmuKernelInfo *info,
                                  unsigned shift) {
@@ -154,7 +170,10 @@ static uint8_t *world_parameters(const World *w, const char *kernel, const EmuKe
     for (int k = 0; k < info->n_params; k++) {
         uint64_t value = world_parameter(w, &f->params[k], (unsigned)k + shift);
         uint32_t size = info->param_size[k];
-        memcpy(params + info->param_offset[k], &value, size < 8 ? size : 8);
+        EmuTensorMap map = world_map(w, (unsigned)k + shift);
+        uint8_t *to = params + info->param_offset[k];
+        if (size == EMU_TENSOR_BYTES) memcpy(to, &map, sizeof map);
+        else memcpy(to, &value, size < 8 ? size : 8);
     }
     return params;
 }
@@ -170,7 +189,7 @@ static EmuLaunch world_launch(uint32_t n, const Way *way) {
     static const unsigned grids[][3] = {{1, 1, 1}, {2, 1, 1}, {3, 1, 1}, {2, 2, 1},
                                         {1, 1, 2}, {7, 1, 1}, {1, 1, 1}, {4, 1, 1}};
     static const unsigned blocks[][3] = {{32, 1, 1}, {64, 1, 1}, {1, 1, 1},  {33, 1, 1},
-                                         {8, 8, 1},  {4, 4, 4},  {96, 1, 1}, {17, 2, 1}};
+                                         {8, 8, 1},  {4, 4, 4},  {128, 1, 1}, {17, 2, 1}};
     static const size_t shared[] = {0, 256, 4096, 60};
     EmuLaunch l = {.shared_bytes = shared[n >> 6 & 3],
                    .max_faults = n >> 8 & 1 ? 3 : 0,
@@ -313,5 +332,93 @@ static const char world_async_seed[] =
     "cp.async.bulk.commit_group; cp.async.bulk.wait_group.read 0;\n"
     "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r3], "
     "[%rd1, {%r1, %r1}], [%r4];\nE: ret;\n}\n";
+
+/* Matrix instructions of a warp and of four, and a descriptor of shared memory. */
+static const char world_matrix_seed[] =
+    "// launch 49\n.version 8.6\n.target sm_90a\n.address_size 64\n"
+    ".visible .entry k(.param .u64 out, .param .u64 in, .param .u32 n) {\n"
+    ".reg .pred %p<4>; .reg .b16 %h<4>; .reg .b32 %r<20>; .reg .f32 %f<12>; .reg .b64 %rd<12>;\n"
+    ".reg .f64 %d<4>; .shared .align 128 .b8 s[4096];\n"
+    "ld.param.u64 %rd0, [out]; ld.param.u64 %rd1, [in]; mov.u32 %r1, %tid.x;\n"
+    "mul.wide.u32 %rd2, %r1, 16; and.b64 %rd2, %rd2, 1008; add.s64 %rd3, %rd1, %rd2;\n"
+    "ld.global.v4.u32 {%r2, %r3, %r4, %r5}, [%rd3]; mov.u32 %r6, s; shl.b32 %r7, %r1, 4;\n"
+    "add.u32 %r8, %r6, %r7; st.shared.v4.u32 [%r8], {%r2, %r3, %r4, %r5};\n"
+    "mov.f32 %f0, 0f00000000; mov.f32 %f1, %f0; mov.f32 %f2, %f0; mov.f32 %f3, %f0;\n"
+    "mov.f64 %d0, 0d0000000000000000; mov.f64 %d1, %d0; setp.ne.u32 %p1, %r1, 999;\n"
+    "mov.u32 %r18, 0x44444444;\n"
+    "bar.sync 0;\n"
+    "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r2, %r3, %r4, %r5}, [%r8];\n"
+    "ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%r9, %r10}, [%r8];\n"
+    "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%f0, %f1, %f2, %f3}, "
+    "{%r2, %r3, %r4, %r5}, {%r9, %r10}, {%f0, %f1, %f2, %f3};\n"
+    "mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32 {%r11, %r12, %r13, %r14}, "
+    "{%r2, %r3, %r4, %r5}, {%r9, %r10}, {%r2, %r3, %r4, %r5};\n"
+    "mma.sp::ordered_metadata.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%r15, %r16}, "
+    "{%r2, %r3}, {%r9, %r10}, {%r2, %r3}, %r18, 1;\n"
+    "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%d0, %d1}, {%d0}, {%d1}, {%d0, %d1};\n"
+    "wmma.load.c.sync.aligned.row.m16n16k16.shared.f16 {%r2, %r3, %r4, %r5}, [%r6], 16;\n"
+    "movmatrix.sync.aligned.m8n8.trans.b16 %r9, %r9; bar.sync 0;\n"
+    "shr.u32 %r19, %r1, 5; mad.lo.u32 %r19, %r19, 512, %r6;\n"
+    "stmatrix.sync.aligned.m8n8.x4.shared.b16 [%r8], {%r11, %r12, %r13, %r14};\n"
+    "wmma.store.d.sync.aligned.row.m16n16k16.shared.f16 [%r19+2048], {%r2, %r3, %r4, %r5}, 16;\n"
+    "fence.proxy.async.shared::cta; bar.sync 0;\n"
+    "and.b32 %r17, %r6, 0x3ffff; shr.u32 %r17, %r17, 4; cvt.u64.u32 %rd4, %r17;\n"
+    "or.b64 %rd5, %rd4, 0x0000000800400000; wgmma.fence.sync.aligned;\n"
+    "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0, %f1, %f2, %f3}, %rd5, %rd5, %p1, "
+    "1, 1, 0, 0;\n"
+    "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0, %f1, %f2, %f3}, "
+    "{%r2, %r3, %r4, %r5}, %rd5, %p1, 1, -1, 1;\n"
+    "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;\n"
+    "add.f32 %f4, %f0, %f3; add.s64 %rd6, %rd0, %rd2; st.global.f32 [%rd6], %f4;\nret;\n}\n";
+
+/* A cluster of two blocks, its shared memory from both sides, and tensor maps: given, and made. */
+static const char world_cluster_seed[] =
+    "// launch 1\n.version 8.6\n.target sm_90a\n.address_size 64\n"
+    ".visible .entry k(.param .align 64 .b8 m1[128], .param .align 64 .b8 m2[128], "
+    ".param .u64 out, .param .u64 own) .reqnctapercluster 2, 1, 1 {\n"
+    ".reg .pred %p<4>; .reg .b16 %h<4>; .reg .b32 %r<20>; .reg .b64 %rd<12>;\n"
+    ".shared .align 1024 .b8 s[2048]; .shared .align 128 .b8 t[128]; .shared .align 8 .b64 o[2];\n"
+    "ld.param.u64 %rd0, [out]; ld.param.u64 %rd1, [own]; mov.u32 %r1, %tid.x;\n"
+    "mov.b64 %rd2, m1; cvta.param.u64 %rd2, %rd2; mov.b64 %rd3, m2; cvta.param.u64 %rd3, %rd3;\n"
+    "mov.u32 %r3, s; mov.u32 %r4, o; mov.u32 %r5, %cluster_ctarank; xor.b32 %r6, %r5, 1;\n"
+    "mov.u32 %r15, 0; mov.u16 %h1, 3; setp.ne.u32 %p1, %r1, 0; setp.ne.u32 %p3, %r5, 0;\n"
+    "mapa.shared::cluster.u32 %r7, %r3, %r6; mapa.shared::cluster.u32 %r8, %r4, %r6;\n"
+    "@%p1 bra A;\nmbarrier.init.shared.b64 [o], 1; mbarrier.init.shared.b64 [o+8], 32;\n"
+    "fence.mbarrier_init.release.cluster;\n"
+    "mbarrier.arrive.expect_tx.shared.b64 _, [o], 1280;\n"
+    "A: barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;\n"
+    "@%p1 bra B;\n"
+    "@!%p3 cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+    ".multicast::cluster [s], [%rd2, {%r15}], [o], %h1;\n"
+    "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+    " [s+1024], [%rd3, {%r15, %r15}], [o];\n"
+    "B: mad.lo.u32 %r16, %r1, 4, %r7;\n"
+    "st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r16+256], %r1, [%r8];\n"
+    "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r8+8];\n"
+    "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%r16+512], "
+    "%r1, [%r8];\n"
+    "mov.u32 %r10, 0;\nL: add.u32 %r10, %r10, 1; setp.gt.u32 %p2, %r10, 9; @%p2 bra M;\n"
+    "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p2, [o], 0; @!%p2 bra L;\n"
+    "M: ld.shared::cluster.u32 %r11, [%r7+64]; st.shared.u32 [s+4], %r11;\n"
+    "@%p1 bra E;\n"
+    "tensormap.replace.tile.global_address.shared::cta.b1024.b64 [t], %rd0;\n"
+    "tensormap.replace.tile.rank.shared::cta.b1024.b32 [t], 0;\n"
+    "tensormap.replace.tile.box_dim.shared::cta.b1024.b32 [t], 0, 32;\n"
+    "tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [t], 0, 64;\n"
+    "tensormap.replace.tile.element_stride.shared::cta.b1024.b32 [t], 0, 1;\n"
+    "tensormap.replace.tile.elemtype.shared::cta.b1024.b32 [t], 7;\n"
+    "fence.proxy.async; \n"
+    "cp.async.bulk.prefetch.tensor.1d.L2.global.tile [%rd2, {%r15}];\n"
+    "cp.reduce.async.bulk.tensor.1d.global.shared::cta.add.tile.bulk_group [%rd2, {%r15}], [s];\n"
+    "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%rd3, {%r15, %r5}], [s+1024];\n"
+    "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;\n"
+    "E: barrier.cluster.arrive; barrier.cluster.wait;\nret;\n}\n";
+
+static void world_seeds(FuzzAdd *add) {
+    add(world_seed, sizeof world_seed - 1);
+    add(world_async_seed, sizeof world_async_seed - 1);
+    add(world_matrix_seed, sizeof world_matrix_seed - 1);
+    add(world_cluster_seed, sizeof world_cluster_seed - 1);
+}
 
 #endif
