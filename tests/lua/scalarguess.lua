@@ -4,6 +4,7 @@ package.path = "tests/lua/?.lua;lua/?.lua;" .. package.path
 local tap = require "tap"
 local csource = require "gilua.source.csource"
 local scalarguess = require "gilua.new.scalarguess"
+local scalaruse = require "gilua.new.scalaruse"
 
 local function guess(body, name, type, used, is_member)
   local source <close> = csource.tokens("__global__ void k() {" .. body .. "}")
@@ -20,6 +21,17 @@ tap.case("what threads are compared with is a size", function()
   tap.is(guess(I .. "for (int k = i; k < pq; k += 9) y = 1;", "pq"), '"size_x"', "in steps")
   tap.is(guess(I .. "if (i < v.pq) y = 1;", "pq", "u32", 1, true), '"size_x"', "a member")
   tap.is(guess(I .. "if (i < v.pq) y = 1;", "pq"), "1", "not another's member")
+end)
+
+tap.case("a parameter that nothing uses", function()
+  local function is(before, body, answer)
+    local source <close> = csource.tokens(before .. "__global__ void k(int pq) {" .. body .. "}")
+    tap.is(scalaruse.is_named(source, "pq"), answer, before .. body)
+  end
+  is("", "x[pqr] = 1;", false)
+  is("", "x[pq] = 1;", true)
+  is("#define Q (pq + 1)\n", "x[Q] = 1;", true)
+  is("#define pqr 1\n", "x[pqr] = 1;", false)
 end)
 
 tap.case("rows that several threads share are fewer", function()

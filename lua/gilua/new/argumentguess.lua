@@ -11,6 +11,7 @@ local layout = require "gilua.new.layout"
 local luadata = require "gilua.base.luadata"
 local members = require "gilua.host.members"
 local scalarguess = require "gilua.new.scalarguess"
+local scalaruse = require "gilua.new.scalaruse"
 local structguess = require "gilua.new.structguess"
 local textureguess = require "gilua.new.textureguess"
 local usage = require "gilua.new.usage"
@@ -118,6 +119,9 @@ local function scalar(c, p, i)
     arg.value = luadata.text(linked or value)
     arg.is_guess = not linked and assumed:find("no source gives", 1, true) ~= nil
     note(arg, told .. assumed)
+  elseif not scalaruse.is_named(c.source, p.name) then
+    arg.value = "1"
+    note(arg, "nothing uses it")
   else
     local why
     arg.value, why = scalarguess.of(p, c.source, #c.shape.size, false)

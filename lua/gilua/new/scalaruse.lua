@@ -29,6 +29,19 @@ local POWERS = csource.set "pow powf __powf"
 ---@field bound? boolean something else is below it, or above
 ---@field equals? number the number that it is compared with
 
+--- Does code name a parameter anywhere but where it is declared? A macro may, too.
+---@param t userdata tokens of the source
+---@param name string
+---@return boolean
+function M.is_named(t, name)
+  local word, n = ("%f[%w_]" .. name .. "%f[^%w_]"), 0
+  for i = 1, #t do
+    local is_macro = t:kind(i) == "directive" and t[i]:find(word)
+    n = n + ((t[i] == name or is_macro) and 1 or 0)
+  end
+  return n > 1
+end
+
 -- The whole number that a name is, by a macro or a constant.
 local function number_named(t, name)
   for i = 1, #t do
