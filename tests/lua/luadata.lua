@@ -88,8 +88,8 @@ end
 -- A draft of which every word is a stranger's.
 local function random_draft(rng)
   local function word() return random_text(rng) end
-  local shape = { size = { rng:int(1000) }, block = { 64, 1, 1 }, rows = {}, each = { rng:int(2) },
-    link = {}, fixed_block = rng:int(2) == 1 and word() or nil }
+  local shape = { size = { rng:int(1000) }, block = { 64, 1, 1 }, rows = {}, flat = {},
+    each = { rng:int(2) }, link = {}, fixed_block = rng:int(2) == 1 and word() or nil }
   local args = {}
   for i = 1, rng:int(0, 3) do
     args[i] = { name = word(), type = word(), notes = { word(), word() }, count = word(),

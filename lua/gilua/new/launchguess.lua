@@ -319,6 +319,22 @@ local function blocks_of(read, used)
   return list
 end
 
+local ASKS_BLOCK = { "this_thread_block", "this_grid", "asm" }
+
+-- The sides, but x, along which blocks have one thread and nothing asks for a thread's place: more
+-- threads there would do the same, and fewer blocks would leave some out.
+local function flat_sides(read, block, used)
+  local source <close>, flat = csource.tokens(read.sliced.source), {}
+  for d = 2, used do
+    flat[d] = block[d] == 1 and not source:find(1, "threadIdx", ".", DIMENSIONS[d])
+      and not source:find(1, "blockDim", ".", DIMENSIONS[d])
+  end
+  for _, word in ipairs(ASKS_BLOCK) do
+    if source:find(1, word) then return {} end
+  end
+  return flat
+end
+
 ---@class LaunchShape
 ---@field size integer[] one a dimension that the kernel uses
 ---@field block integer[]
@@ -333,6 +349,7 @@ end
 ---@field fixed_grid? integer[] of a loop with a stride
 ---@field from? string where that was read
 ---@field guessed? boolean
+---@field flat table<integer, boolean> dimensions along which blocks have one thread for good
 
 --- What was assumed for an expression of the host's, as a remark; "" for nothing.
 ---@param read Reading
@@ -383,7 +400,7 @@ function M.shape(read)
   for d = 1, used do
     if not s.size[d] then size_from_names(read, s, d, used) end
   end
-  s.fixed_block = M.fixed_block(read, s.block)
+  s.fixed_block, s.flat = M.fixed_block(read, s.block), flat_sides(read, s.block, used)
   return s
 end
 

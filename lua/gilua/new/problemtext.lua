@@ -210,7 +210,7 @@ local function add_tuning(p, shape)
     if side then
       rows[#rows + 1] = { name, offer.blocks and offer.blocks[d] or block_sides(shape, d) }
       rules[#rules + 1] = ("%s == %s"):format(name, side)
-    elseif not shape.fixed_block then
+    elseif not shape.fixed_block and not shape.flat[d] then
       rows[#rows + 1] = { name, block_sides(shape, d) }
     end
   end
