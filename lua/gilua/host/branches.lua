@@ -1,6 +1,6 @@
--- branches: which lines of a file the preprocessor keeps. The compiler is asked: of the file and
--- its headers it gets the directives, and between two of them a variable that stands for the lines
--- there; those that are in the compiled code were kept.
+-- branches: which lines of a file the preprocessor keeps. The compiler decides it. It is given the
+-- directives of the file and its headers, and between two of them a variable that stands for the
+-- lines there. Lines whose variable is in the compiled code were kept.
 --
 -- As the host's compiler would: __CUDA_ARCH__ is not defined. Headers of the system are not read,
 -- so of their macros only the toolkit's version is known.

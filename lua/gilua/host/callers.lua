@@ -1,6 +1,6 @@
--- callers: functions of the host's code that launch, and who calls them. What such a function is
--- given by its calls is what the launch within it gets: read and not run (gilua.hostcode reads the
--- words and asks here).
+-- callers: functions of the host's code that launch, and their calls. What a call hands to such a
+-- function is what the launch within it gets. The code is read and not run: gilua.hostcode reads
+-- the words and calls this module.
 
 local code_of = require "gilua.host.code"
 local csource = require "gilua.source.csource"
@@ -24,7 +24,7 @@ local MOST_WAYS = 64 -- that lead to a launch
 ---@field last integer
 ---@field outer? HostFunction that it is within
 ---@field index? table<string, integer> of a template: its parameters' places
----@field defaults? table<string, string> what they are where nobody says
+---@field defaults? table<string, string> their default values
 
 ---@class HostCall
 ---@field args string[]
@@ -79,7 +79,7 @@ function M.read_call(self, code)
   end
 end
 
--- The calls of a function, of which overloads have other numbers of arguments.
+-- Returns the calls of a function. Its overloads differ in the number of arguments.
 local function calls_of(self, one)
   return lists.filter(self.calls[one.name] or {}, function(call)
     return #call.args <= #one.params and call.within ~= one

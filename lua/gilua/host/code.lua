@@ -1,5 +1,5 @@
 --- code: a text of the host's as words (gi.grammar.tokens) and as a tree (gi.grammar.source), which
--- count tokens alike; and what is asked of both.
+-- count tokens alike; and functions over both.
 
 local core = require "gilua.core"
 local csource = require "gilua.source.csource"

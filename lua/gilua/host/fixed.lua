@@ -3,7 +3,7 @@
 -- Yes is: all names in it are macros, or variables that get one value, made of such names, which
 -- nothing changes; parameters where every call gives a fixed one. So `int n = 1 << 20;` is fixed,
 -- and `int n = 1024; if (argc > 1) n = atoi(argv[1]);` is not, though gilua.hostvalue says 1024 for
--- both: it says what is usual, for `gilua new`. Of a dim3 each side is asked (M.sides).
+-- both: it says what is usual, for `gilua new`. Each side of a dim3 is a question (M.sides).
 --
 -- Limits: flow is not followed. A variable that a function which the files do not have may get by
 -- reference is not fixed, unless CUDA's or C's has it. Members are not, nor is what stands in a
@@ -69,7 +69,7 @@ local function add_declared(list, code)
   end
 end
 
--- Adds the arguments of calls by their own names: which function may change them is asked later.
+-- Adds the arguments of calls by their own names; which function may change them is decided later.
 local function add_passed(list, code)
   for _, call in ipairs(code.calls) do
     for k, arg in ipairs(call.args) do

@@ -1,8 +1,8 @@
 -- hostcode: what the host's part of a file says of a kernel: how it is launched, what its arguments
 -- are, how much memory they have. Read, not run: constants are worked out where they can be.
 --
--- One pass over what the tree of a file has, in the order of its words, notes what each says. What
--- is asked for later is worked out then.
+-- One pass over the tree of a file, in the order of its words, notes what each says. The rest is
+-- worked out when a caller wants it.
 
 local branches = require "gilua.host.branches"
 local callers = require "gilua.host.callers"
@@ -128,8 +128,8 @@ local function read_call(self, code, call, body)
   if name:find "^cudaMalloc%w*$" then read_allocation(self, code, call, name, args, body) end
 end
 
--- The sizes of a dim3 as they are before a launch; else the text itself. One that the function
--- itself declares as a number is none. `how.grid` is known by its path.
+-- Returns the sizes of a dim3 as they are before a launch; else the text itself. A name that the
+-- function declares as a number is no dim3. `how.grid` is known by its path.
 local function with_sides(self, text, body, own)
   local path = (text or ""):gsub("%s*%.%s*", ".")
   local set, sides = self.dims[path], self.dim_sides[path] or {}
@@ -386,7 +386,7 @@ function M:every_launch(kernel)
   return self.launches[kernel] or {}
 end
 
--- Is `&list[0]` where `list` is asked for? The same name, whatever follows.
+-- Is a target of this name? `&list[0]` is one of `list`: the same name, whatever follows.
 local function is_target(target, name)
   return target and target:sub(1, #name) == name and not target:find("^[%w_]", #name + 1)
 end

@@ -38,8 +38,8 @@ local function array_of(self, text)
   return path and path:gsub("%b[]", ""):match "^[%w_]+$"
 end
 
--- Notes a value that an element of an array gets, where something is called in it; index: the text
--- of which element.
+-- Notes a value that an element of an array gets, if a function is called in it. index: the text of
+-- the element's index.
 local function note(self, name, text, place, within, index)
   if not name or not text:find "%(" or #self.stores >= MOST_STORES then return end
   self.stores[#self.stores + 1] = { name = name, text = text, place = place, within = within,
@@ -134,7 +134,8 @@ M.DISTRIBUTIONS = {
   bernoulli_distribution = function(r) return r % 2 end,
 }
 
--- The names that draw, as hostvalue.with takes them; they count how often they are asked.
+-- Returns the names that draw numbers, as hostvalue.with takes them. They count how often they
+-- draw.
 local function drawing(host, list)
   local state = { at = 1, asked = 0 }
   local function next_one() -- another in each place of one expression

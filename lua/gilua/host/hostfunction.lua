@@ -1,6 +1,6 @@
 -- hostfunction: functions of host code that only compute: `int divUp(int a, int b) { return (a + b
--- - 1) / b; }`: values that get a name, conditions, what is returned. A function that does anything
--- else is none of these (gilua.hostvalue computes them).
+-- - 1) / b; }`. It has values that get a name, conditions and what is returned, and does nothing
+-- else. gilua.hostvalue computes its value.
 
 local M = {}
 
@@ -39,8 +39,8 @@ local function returns(s)
   return s.kind == "if" and returns(s.body) and returns(s.otherwise)
 end
 
---- The function of a name that only computes, with its `statement`; nil where there is none, or
---- several do.
+--- Returns the function of a name that only computes, with its `statement`; nil if there is none,
+--- or several.
 ---@param name string
 ---@return HostFunction?
 function M.of(host, name)

@@ -1,6 +1,6 @@
 -- instances: what host code has in place of a template's parameters. A launch within a template has
--- the arguments that the template is called with; those that nobody writes are deduced from the
--- types of pointers, as C++ does. Of several calls the first counts.
+-- the arguments that the template is called with. Arguments that the call does not name are deduced
+-- from the types of pointers, as C++ does. Of several calls the first counts.
 
 local csource = require "gilua.source.csource"
 
@@ -8,7 +8,7 @@ local M = {}
 
 local MOST_WITHIN = 8 -- templates that call each other, types that stand for others
 
---- Notes what a template's parameters are called, and what they are where nobody says.
+--- Notes the names of a template's parameters, and their defaults.
 ---@param one HostFunction
 ---@param list table[] of source:functions
 function M.read_templates(one, list)
@@ -23,7 +23,7 @@ function M.read_templates(one, list)
   end
 end
 
---- The template that a function is; nil where it is none.
+--- Returns the template that a function is, or nil if it is not one.
 ---@param one? HostFunction
 ---@return HostFunction?
 function M.around(one)
@@ -49,8 +49,8 @@ end
 
 local resolve
 
--- The type of what a name points to; not the parameter that it is asked for, whose function may
--- have a parameter of that name.
+-- Returns the type that a name points to. `but` is the parameter in question: its function may have
+-- a parameter of that name.
 local function pointee(host, name, within, depth, but)
   for _, type in ipairs(host.pointees[name] or {}) do
     local known = resolve(host, type, within, depth)

@@ -55,7 +55,7 @@ local function macro_of(d, given, from)
     text = d:text(from, #d):gsub("%s*\\?\r?\n%s*", " ") .. "" }
 end
 
--- Adds the macros of a text: nil of one that is defined twice, or as nobody can write it out.
+-- Adds the macros of a text; nil for one that is defined twice, or that cannot be written out.
 local function add_macros(text, found, seen)
   local t <close> = csource.tokens(text)
   for _, _, d in csource.directives(t) do
@@ -150,7 +150,7 @@ local function is_of(t, i, close, macro, kernel)
   return name and (not kernel or t[name] == kernel)
 end
 
--- Returns the edit that writes the use at a name out; nil where it is none, or of another kernel.
+-- Returns the edit that writes out the use at a name; nil if it is no use, or another kernel's.
 local function use_at(t, i, macros, kernel)
   local macro = macros[t[i]]
   if not macro then return nil end

@@ -212,7 +212,7 @@ local function read_bindings(self, code)
   end
 end
 
---- Reads what is asked for before the words of a text are gone through.
+--- Reads what must be known before the words of a text are read.
 function M.read(self, code)
   read_lambdas(self, code)
   read_swaps(self, code)
@@ -246,8 +246,8 @@ local function read_passed(self, one, args, body)
   end
 end
 
--- A function that nobody knows may give the elements of an array or a container any other argument,
--- and change their order.
+-- Notes what an unknown function may do: give the elements of an array or a container any other
+-- argument, and change their order.
 local function read_mixed(self, args, body)
   for k, text in ipairs(args) do
     local one = code_of.tree(self, text)

@@ -20,7 +20,7 @@ local NOWHERE = csource.set "NULL nullptr"
 -- ends with `_like` or begins with `new_`.
 local FRESH = csource.set("new create empty empty_strided zeros ones full clone eye arange "
   .. "linspace rand randn randint randperm")
--- Those of them that an object is asked for: `x.new_zeros(n)` is memory other than that of x.
+-- Those of them that are methods: `x.new_zeros(n)` is memory other than that of x.
 local FRESH_OF = csource.set "clone new_empty new_zeros new_ones new_full new_empty_strided"
 
 local function gives_fresh(name)
@@ -44,7 +44,7 @@ local function leads_of(self, text)
 end
 
 -- Is a path a pointer by its declaration, or by what it is given? is_sure: an element or a member
--- that nothing declares is none.
+-- without a declaration is not one.
 local function is_pointer(self, path, depth, is_sure)
   local head, last = path:match "^[^.%[]*", path:gsub("%b[]", ""):match "[%w_]*$"
   if self.allocated[head] or self.pointees[last] or not is_sure and path:find "[.%[]" then

@@ -36,8 +36,8 @@ local function bases_of(t, i, open)
   return list
 end
 
--- Notes a struct's alignment, its bases, and whether it has an attribute that says who knows what
--- of where its members lie.
+-- Notes a struct's alignment, its bases, and whether it has an attribute that may place its members
+-- otherwise.
 local function read_head(t, struct)
   local i = struct.at + 1
   while i < struct.open and t[i] ~= ":" do

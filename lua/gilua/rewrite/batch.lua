@@ -12,8 +12,8 @@
 --   }
 --
 -- The compiler leaves a load behind a store or a condition that stands before it. Loads that each
--- iteration makes are taken; with `all` those below a condition, too, which may read what nobody
--- would have read: a promise that it is there.
+-- iteration makes are taken. With `all` those below a condition are, too: they may read elements
+-- that the kernel would not have read, so that it is a promise that these exist.
 
 local apart = require "gilua.facts.apart"
 local certain = require "gilua.facts.certain"

@@ -5,7 +5,7 @@
 -- becomes   what a kernel adds to an array, added up by each block, and to the array at the end
 -- promises  apart
 --
--- Where nobody knows how many elements there are, a block keeps so many, and what is added to
+-- Where the number of elements is unknown, a block keeps the first so many, and what is added to
 -- others goes to the array at once.
 
 local added = require "gilua.facts.added"

@@ -49,8 +49,8 @@ local function written(loop, s)
   end
 end
 
--- What the iteration before stored by an access, where nothing else writes to it: the accesses that
--- load it, all of them before it is stored anew. nil where there are none.
+-- Returns the accesses that load what a write stored in the iteration before, or nil. Nothing else
+-- writes to that place, and all of them load before it is stored anew.
 local function loaded(loop, s, write)
   local list = {}
   for _, access in ipairs(loop.inside.accesses) do

@@ -10,8 +10,8 @@
 local strided = require "gilua.facts.strided"
 local threads = require "gilua.facts.threads"
 
--- The loops of each kernel that go over all items along a side; where there are none, those of a
--- kernel that asks for the grid's width, with the reason.
+-- Returns the loops of each kernel that go over all items along a side. A kernel that reads the
+-- grid's width and has no such loop is a place, too, with the reason.
 local function places(kernel)
   local list = {}
   for _, fn in ipairs(kernel.functions) do

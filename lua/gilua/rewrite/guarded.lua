@@ -105,7 +105,7 @@ local function declare(state, s)
   end
 end
 
--- What stands before the place: declarations stay, the rest is asked for.
+-- Writes what stands before the place: declarations stay, the rest gets a condition.
 local function before(state, list)
   local group = {}
   for _, s in ipairs(list) do

@@ -175,7 +175,7 @@ end
 --------------------------------------------------------------------------------------------------
 -- Running sums
 
--- A lane's own iteration of so many at a time, of which a text is the first.
+-- Returns a lane's own iteration, where so many are done at a time and `first` is the first.
 local function own_place(loop, first, lane)
   local by = math.abs(loop.step)
   return ("%s %s %s"):format(first, loop.step < 0 and "-" or "+",
@@ -188,8 +188,9 @@ local function long_step(loop, lanes)
     lanes * math.abs(loop.step))
 end
 
--- What stands for some tokens of the body: the lane's own iteration for the loop's variable, what
--- the sum is by then for the running one. Which of the two sums are asked for is noted.
+-- Returns what stands for some tokens of the body: the lane's own iteration for the loop's
+-- variable, and for the running sum what it is by then. `asked` notes which of the two sums are
+-- read.
 local function instead_of(row, own, asked)
   local kernel, r, instead = row.loop.fn.kernel, row.running, {}
   for _, token in ipairs(loop_of.variable_tokens(row.loop, row.loop.body) or {}) do

@@ -200,7 +200,7 @@ local function changes(loop, list, update)
   return all
 end
 
--- Can a loop be there twice, where that is asked?
+-- Can a loop be there twice? Returns the conditions.
 local function fits_twice(at, asks)
   local fn, loop = at.fn, at.loop
   local fits, why = iterations.fits_twice(loop)
@@ -213,7 +213,8 @@ local function fits_twice(at, asks)
   return asks
 end
 
--- What is asked before the loop: that divisors of which the words tell no sign are above zero.
+-- Returns the conditions before the loop: divisors whose sign the text does not tell are above
+-- zero.
 local function questions(at)
   local asks, seen = {}, {}
   for _, one in ipairs(at.divided) do

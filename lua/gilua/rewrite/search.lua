@@ -20,7 +20,7 @@ local function last_of(s)
   return s
 end
 
--- The condition on which a loop that does nothing else ends; nil and why there is none.
+-- Returns the condition on which a loop that does nothing else ends; nil and why it has none.
 local function end_of(loop)
   local list = loop.body.kind == "block" and loop.body.body or { loop.body }
   local s, fn = list[1], loop.fn

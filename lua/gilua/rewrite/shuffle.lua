@@ -92,7 +92,7 @@ local function elements_at(at) return shared(at.loop, at[1] and ROW or {}) end
 
 -- ---- what is made of them ---------------------------------------------------------------------
 
--- The members of an element that are asked for, in order; nil where all of it is.
+-- Returns the members of an element that are read, in order; nil if all of it is.
 local function asked(kernel, el)
   local set = {}
   for _, node in ipairs(el.nodes) do

@@ -97,7 +97,7 @@ function M.declared(list, o, instead)
   return lines
 end
 
--- What loads an element for others: the line, what is declared before it, what is asked before.
+-- Returns what loads an element for others: the line, the declarations and the condition before it.
 local function load_of(loop, el, o)
   local shape, before, asks = SHAPES[el.shape], {}, {}
   local names = elsewhere.names(loop.fn, { [loop.variable] = ("(%s + %s)"):format(o.from, o.part),

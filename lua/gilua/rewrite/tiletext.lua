@@ -127,8 +127,8 @@ local function plus(text, add)
   return ("%s %s %d"):format(text, add < 0 and "-" or "+", math.abs(add))
 end
 
--- The sides of a triangle: where the block's products begin and end, what is asked of an element
--- and of a product, and which slabs are cut by none: these begin at `$at`.
+-- Adds the sides of a triangle: where the block's products begin and end, the conditions of an
+-- element and of a product, and which slabs no side cuts: these begin at `$at`.
 local function add_slopes(found, n)
   local asks, whole, loop = {}, {}, found.loop
   local start, bound = found.slopes.start, found.slopes.bound
@@ -282,7 +282,7 @@ local function stores(found, o, n)
   return lines
 end
 
--- The products of a slab; `asks` is what is asked of each, or nil.
+-- Returns the products of a slab; `asks` is the condition of each, or nil.
 local function product_lines(found, n, instead, asks)
   local lines = put({}, { asks and "#pragma unroll 1" or "#pragma unroll",
     "for (int $step = 0; $step < $slab; $step++) {", "\1#pragma unroll",

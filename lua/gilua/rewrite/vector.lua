@@ -53,7 +53,7 @@ local function is_memory(fn, access)
   return access.root ~= nil and (not d or d.parameter or d.shared or false)
 end
 
--- An access as an element i + rest of an array: nil where it is none.
+-- Returns an access as an element i + rest of an array, or nil if it is not one.
 local function element(loop, access)
   local fn, node = loop.fn, access.node
   local type = types.plain(fn:element_type(access) or "")
@@ -120,7 +120,7 @@ end
 
 local function place(e) return ("(size_t)&%s"):format(e.text) end
 
--- Where elements have different sizes, each is asked for its own.
+-- Returns the condition of a misaligned element. Elements of different sizes have different ones.
 local function misplaced(e, width)
   return ("(%s & %d) != 0"):format(place(e), BYTES[e.type] * width - 1)
 end
@@ -169,7 +169,7 @@ local function some_elements(at)
   return #list > 0 and list or nil
 end
 
--- A question that is asked with `split` alone.
+-- Returns a question that matters with `split` alone.
 local function if_split(ask)
   return function(at)
     if not at[2] then return true end

@@ -103,10 +103,10 @@ end
 
 --- Returns the lines that begin the loop.
 ---@param plan gilua.merge_plan
----@param names table<string, true> what is asked for in it
----@param has_block boolean it is asked which one it is
+---@param names table<string, true> what it reads
+---@param has_block boolean it reads which block or thread it is
 ---@param options? { read?: table<string, true>, times?: string, filled?: gilua.merge_guard }
----  read: names of which each turn has a copy; times: how often it is unrolled (wholly); filled:
+---  read: names that each turn has a copy of; times: how often it is unrolled (wholly); filled:
 ---  the guard that is done for all of a team
 ---@return string[]
 function M.head(plan, names, has_block, options)
