@@ -453,6 +453,7 @@ typedef struct EmuLaunch {
     int threads;              /* cores that may run blocks side by side; 0, 1: one. Every answer,
                                   fault and tick is the same */
     const volatile int *interrupt;                           /* polled now and then; may be NULL */
+    _Atomic uint64_t *done; /* NULL, or where it writes how many blocks have ended, while it runs */
     void (*print)(void *user, const char *text, size_t len); /* device printf; NULL = dropped */
     void *print_user;
 } EmuLaunch;

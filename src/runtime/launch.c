@@ -146,7 +146,7 @@ static bool run(const OpLaunch *l, EmuResult *r, CudaError *refusal) {
                      .cluster = {l->kind.cluster.x, l->kind.cluster.y, l->kind.cluster.z},
                      .print = keep_print};
     contents_settle_all();
-    patience_begin(l);
+    how.done = patience_begin(l);
     ReorderRun *other = reorder_begin(l, &how);
     bool ran = emu_launch(k->module->emu, &how, r, &err);
     reorder_end(other, ran && r->status == EMU_OK);

@@ -1,6 +1,7 @@
 /* patience.c - a thread that looks at the launch that runs now and then. See patience.h. */
 #include "runtime/patience.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,7 +18,8 @@ static struct {
     char kernel[NAME];
     unsigned grid[3], block[3];
     time_t began;
-} now; /* under the lock */
+} now;                        /* under the lock */
+static _Atomic uint64_t done; /* blocks of it */
 
 static time_t seconds(void) {
     struct timespec t;
@@ -25,15 +27,33 @@ static time_t seconds(void) {
     return t.tv_sec;
 }
 
+static void say_progress(uint64_t blocks, uint64_t ended, uint64_t s) {
+    const double share = (double)ended / (double)blocks;
+    say("kernel %s has been running for %llu s: %llu of %llu blocks (%.1f %%) are done; at this "
+        "rate it takes %.0f s more",
+        now.kernel, (unsigned long long)s, (unsigned long long)ended, (unsigned long long)blocks,
+        100 * share, ceil((double)s * (1 - share) / share));
+}
+
+static void say_waits(uint64_t s) {
+    say("kernel %s has been running for %llu s, and none of its %u x %u x %u blocks of %u x %u x "
+        "%u threads has ended; if it waits for the host to write something, it waits for ever: "
+        "the host waits for it",
+        now.kernel, (unsigned long long)s, now.grid[0], now.grid[1], now.grid[2], now.block[0],
+        now.block[1], now.block[2]);
+}
+
 static void look(void) {
     static char told[NAME];
-    if (!now.runs || seconds() - now.began < (time_t)runtime.config.patience) return;
-    if (strcmp(told, now.kernel) == 0) return;
+    static time_t next; /* when this kernel is told of again */
+    const time_t s = now.runs ? seconds() - now.began : 0;
+    const time_t wait = strcmp(told, now.kernel) == 0 ? next : (time_t)runtime.config.patience;
+    if (!now.runs || s < wait) return;
     snprintf(told, sizeof told, "%s", now.kernel);
-    say("kernel %s has been running for %llu s (%u x %u x %u blocks of %u x %u x %u threads); if "
-        "it waits for the host to write something, it waits for ever: the host waits for it",
-        now.kernel, (unsigned long long)runtime.config.patience, now.grid[0], now.grid[1],
-        now.grid[2], now.block[0], now.block[1], now.block[2]);
+    next = 2 * s;
+    const uint64_t blocks = (uint64_t)now.grid[0] * now.grid[1] * now.grid[2], ended = done;
+    if (ended) say_progress(blocks, ended, (uint64_t)s);
+    else say_waits((uint64_t)s);
 }
 
 static void *watch(void *unused) {
@@ -57,9 +77,9 @@ static void start(void) {
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-void patience_begin(const OpLaunch *l) {
+_Atomic uint64_t *patience_begin(const OpLaunch *l) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    if (runtime.config.patience == 0) return;
+    if (runtime.config.patience == 0) return NULL;
     pthread_once(&once, start);
     pthread_mutex_lock(&lock);
     snprintf(now.kernel, sizeof now.kernel, "%s", l->kernel->shown);
@@ -67,7 +87,9 @@ void patience_begin(const OpLaunch *l) {
     memcpy(now.block, l->block, sizeof now.block);
     now.began = seconds();
     now.runs = true;
+    done = 0;
     pthread_mutex_unlock(&lock);
+    return &done;
 }
 
 void patience_end(void) {

@@ -11,8 +11,8 @@ __global__ void work(int *p) {
     if (threadIdx.x == 0) printf("worked\n");
 }
 
-__global__ void forever(volatile int *p) {
-    for (int i = 1; *p != i; i += 2) {} // it counts, or it would be found out
+__global__ void forever(volatile int *p) { // its last block; it counts, or it would be found out
+    for (int i = 1; *p != i && blockIdx.x + 1 == gridDim.x; i += 2) {}
 }
 
 __global__ void never(volatile int *p) {
@@ -69,11 +69,12 @@ int main(int argc, char **argv) {
         never<<<1, 1>>>(at_end.p);
         return cudaDeviceSynchronize() != cudaErrorLaunchTimeout;
     }
-    if (!strcmp(how, "wait")) {
+    const int blocks = !strcmp(how, "wait") ? 1 : !strcmp(how, "wait last") ? 4 : 0;
+    if (blocks) {
         printf("waits\n");
         fflush(stdout);
         cudaMemset(at_end.p, 0, 128);
-        forever<<<1, 1>>>(at_end.p);
+        forever<<<blocks, 1>>>(at_end.p);
         cudaDeviceSynchronize();
     }
     return 0;

@@ -335,6 +335,7 @@ static void run_grid(Machine *m, const Work *g) {
         return;
     }
     EmuLaunch how = *m->launch;
+    how.done = NULL;
     how.kernel = g->entry->func->name;
     memcpy(how.grid, g->grid, sizeof how.grid);
     memcpy(how.block, g->block, sizeof how.block);

@@ -392,6 +392,10 @@ static uint64_t index_of(const Machine *m, uint64_t next, uint64_t blocks) {
     return launch_place(m->launch, next / size, blocks / size) * size + next % size;
 }
 
+static void tell_done(const Machine *m, uint64_t next) {
+    if (m->launch->done) *m->launch->done = next - (uint64_t)m->n_open;
+}
+
 bool turns_run(Machine *m) {
     const unsigned *g = m->launch->grid;
     uint64_t next = 0, blocks = (uint64_t)g[0] * g[1] * g[2];
@@ -400,6 +404,7 @@ bool turns_run(Machine *m) {
     while (next < blocks || m->n_open > 0) {
         if (m->n_open == 0 && threads_worth(m, next, blocks)) {
             next = threads_run(m, next, blocks);
+            tell_done(m, next);
             if (m->ended) return false;
             continue;
         }
@@ -410,6 +415,7 @@ bool turns_run(Machine *m) {
             next++;
         }
         if (!run_open(m)) return false;
+        tell_done(m, next);
         bool can_begin = next < blocks && has_room(m, next);
         if (!can_begin && endless_all(m)) return raise_endless(m, blocks - next, blocks);
     }
