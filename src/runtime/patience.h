@@ -6,8 +6,8 @@
 
 #include "runtime/op.h"
 
-/* Around a launch that runs. Returns where the launch keeps the number of blocks that have ended, or
-** NULL if nobody asks. */
+/* Around a launch that runs. Returns where the launch keeps the number of blocks that have
+** ended, or NULL if nobody asks. */
 _Atomic uint64_t *patience_begin(const OpLaunch *l);
 void patience_end(void);
 

@@ -103,7 +103,7 @@ local function options(command)
     { name = "threads", type = "integer", min = 1,
       doc = "cores for one launch: all there are, if it is not named" },
     { name = "patience", type = "integer", min = 0, default = 60,
-      doc = "seconds after which the progress of a kernel that still runs is told; 0: never" },
+      doc = "print the progress of a kernel that runs for so many seconds; 0: never" },
     { name = "api-errors", type = "string", default = "yes", check = check_yes,
       doc = "yes or no: tell calls that fail and whose error the program does not look at" },
     { name = "json", type = "string", doc = "the file for the findings and the table, as JSON" },
