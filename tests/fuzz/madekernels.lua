@@ -44,7 +44,8 @@ rule("set", "=", "=", "+=", "+=", "-=", "*=")
 rule("sum", "s += <value>;", "s += <value>;", "s += <value>;", "s = s + <value>;",
   "s = fmaxf(s, <value>);", "s = fminf(<value>, s);", "if (<load> > s) s = <load>;",
   "s -= <value>;", "s = s * 0.5f + <value>;", "s += <cond> ? <value> : 0.0f;",
-  "if (<cond>) s += <value>;", "k += <cond>;", "k = k * 2 + 1;", "s2 += <value>; s += s2;")
+  "if (<cond>) s += <value>;", "k += <cond>;", "k = k * 2 + 1;", "s2 += <value>; s += s2;",
+  "k += <value>;")
 
 -- ---- statements -------------------------------------------------------------------------------
 
@@ -543,6 +544,20 @@ rule("wide_kernel",
   [[int t = <thread>, at = -1;
   for (int j = <low2>; j < <bound2>; j++) if (a[t * 8 + j] <sought>) { at = j; break; }
   out[t] = at;]])
+-- Integers that drop a fraction in each iteration, or wrap around.
+rule("whole_kernel",
+  [[int t = <thread>; <integer> c = 0, m = 1; if (t >= n) return;
+  for (int j = 0; j < <bound2>; j++) { <counting> }
+  out[t] = c + m;]],
+  [[int row = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x & 31; int c = 0;
+  for (int j = lane; j < n; j += 32) c += a[row * 64 + j] <times>;
+  for (int o = 16; o > 0; o >>= 1) c += __shfl_xor_sync(0xffffffffu, c, o);
+  if (lane == 0) out[row] = c;]])
+rule("integer", "int", "long long", "short", "Whole", "unsigned char")
+rule("counting", "c += a[t * 8 + j];", "c += a[t * 8 + j] > 0.0f;", "c = c - a[j] * b[t & 15];",
+  "c += (int)a[t * 8 + j]; m *= 3;", "if (a[t * 8 + j] > c) { c = a[t * 8 + j]; m = j; }",
+  "c += __popc(j) + j % 3;", "m = fmaxf(m, a[t * 8 + j]);", "c += part(a[t * 8 + j]);",
+  "if (a[j] > 1) c++;", "c += first[(t + j) & 63];")
 rule("wide", "long long", "size_t", "unsigned long long", "long")
 rule("widened", "j", "j % 3", "(t + j) & 63", "n - 1 - j & 63")
 rule("widened2", "n * 3", "(t << 2)", "t / 3")
@@ -598,7 +613,7 @@ rule("counted2", "1.0f", "a[t]", "(float)w")
 rule("sought2", "> 0.0f", "== 1.0f", "!= a[t]", "< b[t]")
 rule("where", "0", "w", "(t & 3)", "blockIdx.x")
 for _, name in ipairs { "range", "two", "pair", "tile", "lanes", "warp", "wide", "carried",
-  "lone" } do
+  "lone", "whole" } do
   table.insert(RULES.kernel, "<" .. name .. "_kernel>")
   table.insert(RULES.kernel, "<" .. name .. "_kernel>")
 end
@@ -754,6 +769,7 @@ local function parameters(body, restrict)
   return table.concat(list, ", ")
 end
 
+local WHOLE = "typedef int Whole;\n__device__ float part(float x) { return x * 0.5f; }\n"
 local HEAD = 'extern "C" __global__ void %sk(%s)\n{\n  %s\n}\n'
 local BOUNDS = { "", "", "", "__launch_bounds__(64) " }
 local ONE_WARP = "__launch_bounds__(32) "
@@ -768,7 +784,9 @@ function M.make(rng)
     or body:find "nth%(" or body:find "PUT" or body:find "add%("
   local restrict = rng:int(4) == 1 and "__restrict__ " or ""
   local bounds = body:find "tile%[32%]" and ONE_WARP or rng:pick(BOUNDS)
-  return (is_soup and PRELUDE or "") .. HEAD:format(bounds, parameters(body, restrict), body)
+  local is_whole = body:find "Whole c" or body:find "part%("
+  return (is_soup and PRELUDE or "") .. (is_whole and WHOLE or "")
+    .. HEAD:format(bounds, parameters(body, restrict), body)
 end
 
 -- ---- how they are held --------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 --- accumulators: the variables that a loop does nothing with but add to (or multiply, or take the
 -- greater of), and how several of each take one's place.
 
+local associative = require "gilua.facts.associative"
 local effects = require "gilua.facts.effects"
 local expression = require "gilua.source.expression"
 local signs = require "gilua.facts.signs"
@@ -49,7 +50,8 @@ local function accumulator(loop, s)
   local d = name and fn:declaration(name, s.first)
   if not d or d.pointer > 0 or #d.extents > 0 or d.reference or d.shared or d.const
     or d.scope_first >= loop.body.first or name == loop.variable or fn.addressed[name]
-    or not all_numbers(d.type) or effects.of(fn, value).reads[name] then
+    or not all_numbers(d.type) or effects.of(fn, value).reads[name]
+    or not associative.of(fn, d.type, value) then
     return nil
   end
   local uses = #(loop.inside.writes[name] or {})

@@ -8,6 +8,7 @@
 -- What of two variables that go along one tells the other, as in a softmax in one pass, may come to
 -- the same however a row is shared out, or not: that is promised.
 
+local associative = require "gilua.facts.associative"
 local effects = require "gilua.facts.effects"
 local expression = require "gilua.source.expression"
 local lists = require "gilua.base.lists"
@@ -117,6 +118,16 @@ local function is_of_two(fn, s, choice, name)
   return false
 end
 
+-- Refuses values that an integer puts together and that lose a fraction in each iteration.
+local function check_values(places, fn, d, nodes)
+  if d.pointer > 0 or not associative.may_be_whole(fn, d.type) then return end
+  for _, node in ipairs(nodes) do
+    if node.b and not associative.of(fn, d.type, node.b) then
+      places:stop(node.first, "drops a fraction in each iteration, in '%s'", d.name)
+    end
+  end
+end
+
 local function check_loop(places, fn, s, own)
   local all = nodes_in(s)
   local writes = writes_in(all)
@@ -124,6 +135,7 @@ local function check_loop(places, fn, s, own)
     local nodes, tokens = writes[name], mentions_in(all, name)
     table.sort(nodes, function(a, b) return a.first < b.first end)
     if not own[name] and is_carried(fn, s, name, nodes, tokens) then
+      check_values(places, fn, fn:declaration(name, s.first), nodes)
       for _, node in ipairs(nodes) do
         for _, token in ipairs(counts(fn, s, node, own) and tokens or {}) do
           if not is_in(nodes, token) then

@@ -9,6 +9,7 @@
 -- Yes is the reduction. Where the loop uses the variable in any other way, or the lanes of a warp
 -- cannot exchange its type, the answer is unknown.
 
+local associative = require "gilua.facts.associative"
 local effects = require "gilua.facts.effects"
 local settings = require "gilua.base.settings"
 local statement = require "gilua.source.statement"
@@ -130,6 +131,12 @@ local function put_together(loop, s, name)
   end
 end
 
+-- May an assignment to a variable come in another order?
+local function is_associative(loop, d, s)
+  local value = s.tree.kind == "assign" and s.tree.b
+  return not value or associative.of(loop.fn, d.type, value)
+end
+
 ---@class gilua.reduction
 ---@field name string the variable
 ---@field type string
@@ -146,6 +153,7 @@ local function one_value(loop, name, sums)
     local found, words, covers = put_together(loop, s, name)
     if not found then return end
     is_mixed = is_mixed or op ~= nil and op ~= found
+      or not is_associative(loop, d, covers or s)
     op, n = found, n + words
     covered[covers or false] = true
   end)
@@ -166,8 +174,9 @@ local function with_place(loop, name)
     return nil
   end
   local d, at = M.exchanged(loop, found.name), M.exchanged(loop, found.at)
-  return d and at and { name = found.name, type = d.type, op = found.op, d = d,
-    at = { name = found.at, type = at.type } } or nil
+  if not d or not at or not is_associative(loop, d, found.covers) then return nil end
+  return { name = found.name, type = d.type, op = found.op, d = d,
+           at = { name = found.at, type = at.type } }
 end
 
 -- ---- the index of an extreme --------------------------------------------------------------------

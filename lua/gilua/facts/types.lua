@@ -19,6 +19,11 @@ local SMALL = { char = true, short = true, bool = true, ["unsigned char"] = true
   ["unsigned short"] = true, ["signed char"] = true, uint8_t = true, int8_t = true,
   uint16_t = true, int16_t = true, uchar = true, ushort = true }
 
+--- Is a type, by its one name, an integer's?
+function M.is_whole(type)
+  return SMALL[type] or RANK[type] ~= nil and type ~= "double" and type ~= "float"
+end
+
 local COMPARED = { ["<"] = true, [">"] = true, ["<="] = true, [">="] = true, ["=="] = true,
                    ["!="] = true, ["&&"] = true, ["||"] = true }
 
