@@ -465,6 +465,16 @@ tap.case("longer rows in shared memory", function()
   __shared__ float tile[4][8];
   float *row = tile[2];
   out[0] = row[9];]], 3, { "tile" }, "no shared array")
+  for _, use in ipairs { "float *flat = &tile[0][0]; flat[threadIdx.x] = a[threadIdx.x];",
+    "*(float4 *)&tile[threadIdx.x % 4][4] = make_float4(1, 2, 3, 4);",
+    "__pipeline_memcpy_async(&tile[0][4], a, 16);" } do
+    refused("an element's address: " .. use, "pad", rewritten.source("  __shared__ float "
+      .. "tile[4][8];\n  " .. use .. "\n  out[0] = tile[1][1];"), 3, { "tile" }, "address")
+  end
+  tap.is(rewritten.found("pad", rewritten.source [[
+  __shared__ float tile[4][8];
+  atomicAdd(&tile[n & 3][1], a[0]); __pipeline_memcpy_async(&tile[0][4], a, 4);
+  out[0] = tile[n & 3][n & tile[1][1] > 0];]]), "3(tile)", "the address of one element alone")
 end)
 
 tap.done()

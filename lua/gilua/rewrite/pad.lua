@@ -1,9 +1,13 @@
 --- pad: array padding against bank conflicts
 --
 -- where     declarations
--- needs     types, memory_of
+-- needs     types, memory_of, effects
 -- becomes   the rows of a shared array one element longer, so that a column lies in other banks
 -- promises  nothing
+
+local affine = require "gilua.source.affine"
+local effects = require "gilua.facts.effects"
+local types = require "gilua.facts.types"
 
 -- Is a shared array, of two dimensions or more, without first values?
 local function has_rows(at)
@@ -27,6 +31,31 @@ local function is_indexed(at)
   return true
 end
 
+-- Does a call use one element alone, of the address that it begins with? An atomic operation, or a
+-- copy of no more bytes than that.
+local function takes_one(kernel, call, d)
+  if not call.name then return false end
+  if call.name:find "^atomic%u" then return true end
+  local bytes = call.name == "__pipeline_memcpy_async" and affine.integer(call.node.args[3])
+  local own = types.bytes(kernel, d.type)
+  return bytes and own and bytes <= own or false
+end
+
+-- Is no address of an element taken by which more than that element is reached? Wide loads would
+-- lose their alignment, and a pointer that goes on would come to what lies between rows.
+local function is_by_element(at)
+  local d, words, one = at.d, at.kernel.words, {}
+  for _, call in ipairs(effects.of(at.fn, at.fn.body).calls) do
+    local arg = call.node.args[1]
+    if arg and takes_one(at.kernel, call, d) then one[arg.first] = true end
+  end
+  for i = at.fn.open, at.fn.close do
+    local is_address = words[i] == d.name and words[i - 1] == "&" and not one[i - 1]
+    if is_address and not words[i - 2]:find "^[%w_%]]" then return false end
+  end
+  return true
+end
+
 -- The last ']' of a declared array.
 local function last_bracket(kernel, d)
   local at = d.token + 1
@@ -40,6 +69,7 @@ return { name = "pad", where = "declarations",
   needs = {
     { "types", has_rows, says = "it is no shared array of two dimensions without first values" },
     { "memory_of", is_indexed, says = "it is no shared array whose uses all have all its indices" },
+    { "effects", is_by_element, says = "an element's address may lead to other elements" },
   },
   becomes = function(at, e)
     e:before(last_bracket(at.kernel, at.d), " + 1")
