@@ -467,9 +467,14 @@ tap.case("longer rows in shared memory", function()
   out[0] = row[9];]], 3, { "tile" }, "no shared array")
   for _, use in ipairs { "float *flat = &tile[0][0]; flat[threadIdx.x] = a[threadIdx.x];",
     "*(float4 *)&tile[threadIdx.x % 4][4] = make_float4(1, 2, 3, 4);",
-    "__pipeline_memcpy_async(&tile[0][4], a, 16);" } do
+    "__pipeline_memcpy_async(&tile[0][4], a, 16);",
+    "float &first = tile[0][0]; float *flat = &first; flat[threadIdx.x] = a[0];" } do
     refused("an element's address: " .. use, "pad", rewritten.source("  __shared__ float "
       .. "tile[4][8];\n  " .. use .. "\n  out[0] = tile[1][1];"), 3, { "tile" }, "address")
+  end
+  for body, want in pairs { ["x = v;"] = "4(tile)", ["(&x)[8] = v;"] = "" } do
+    tap.is(rewritten.found("pad", "__device__ void put(float &x, float v) { " .. body .. " }\n"
+      .. rewritten.source "  __shared__ float tile[4][8];\n  put(tile[1][1], a[0]);"), want, body)
   end
   tap.is(rewritten.found("pad", rewritten.source [[
   __shared__ float tile[4][8];

@@ -41,6 +41,25 @@ local function takes_one(kernel, call, d)
   return bytes and own and bytes <= own or false
 end
 
+-- Is the address of a reference to an element taken, here or in a function that is given one?
+local function leads_on(fn, d)
+  for _, list in pairs(fn.variables) do
+    for _, r in ipairs(list) do
+      local is_it = r.reference and r.init and effects.root_name(r.init) == d.name
+      if is_it and fn.addressed[r.name] then return true end
+    end
+  end
+  for _, call in ipairs(effects.of(fn, fn.body).calls) do
+    local callee = call.name and fn.kernel.by_name[call.name]
+    for i, p in ipairs(callee and callee.params or {}) do
+      local arg = call.node.args[i]
+      local is_it = p.reference and arg and effects.root_name(arg) == d.name
+      if is_it and callee.addressed[p.name] then return true end
+    end
+  end
+  return false
+end
+
 -- Is no address of an element taken by which more than that element is reached? Wide loads would
 -- lose their alignment, and a pointer that goes on would come to what lies between rows.
 local function is_by_element(at)
@@ -53,7 +72,7 @@ local function is_by_element(at)
     local is_address = words[i] == d.name and words[i - 1] == "&" and not one[i - 1]
     if is_address and not words[i - 2]:find "^[%w_%]]" then return false end
   end
-  return true
+  return not leads_on(at.fn, d)
 end
 
 -- The last ']' of a declared array.
