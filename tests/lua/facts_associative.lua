@@ -41,7 +41,8 @@ local ROWS = {
   { "int", "c += __ldg(&a[i]);", false }, { "int", "c += *(a + i);", false },
   { "long long", "c = c + a[i];", false }, { "int", "c *= 0.5f;", false },
   { "int", "c += abs(w[i]);", true }, { "int", "c += abs(a[i]);", false },
-  { "int", "c += __mul24(w[i], i);", true }, { "int", "c += -a[i];", false }, { "int", "c += max(a[i], 1.0f);", false },
+  { "int", "c += __mul24(w[i], i);", true }, { "int", "c += -a[i];", false },
+  { "int", "c += max(a[i], 1.0f);", false },
 }
 tap.case("integers that drop a fraction in each iteration add in their order", function()
   for _, row in ipairs(ROWS) do
