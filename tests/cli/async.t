@@ -65,6 +65,11 @@ like "a product without a fence" "wgmma.mma_async reads shared memory .* wrote .
 like "a tile that a product reads" "that the wgmma.mma_async of PTX line [0-9]+, source line [0-9]+ still reads: wgmma.wait_group comes first" "$told"
 is "what is right of them is not told" "cudaSuccess|" "$(found pending_groups fix; cat out err | tr '\n' '|')"
 
+program pending_barriers
+is "barriers and pipelines of libraries: what is wrong is told at its place, and nothing else" \
+  "$(told pending_barriers)" "$(found pending_barriers bug)"
+is "what is right of these is not told" "cudaSuccess|" "$(found pending_barriers fix; cat out err | tr '\n' '|')"
+
 program=pending
 ends() { # ends VARIANT MESSAGE CODE
   "$GILUA" run --quiet -- "./$program" "$1" >out 2>err
@@ -88,4 +93,12 @@ ends corner "a box of a tensor that begins at coordinate 3, 12 bytes along dimen
 for variant in beyond twice corner; do
   is "$variant, mended: nothing is told" cudaSuccess "$("$GILUA" run --quiet -- ./pending_groups $variant fix 2>&1)"
 done
+mended() { # mended VARIANT MESSAGE CODE: and its right form ends well
+  "$GILUA" run --quiet -- ./pending_barriers "$1" bug >out 2>err
+  like "$1: is told" "$2" "$(cat err)"
+  is "$1: what waiting for it returns" "$3" "$(cat out)"
+  is "$1, mended: nothing is told" cudaSuccess "$("$GILUA" run --quiet -- ./pending_barriers "$1" fix 2>&1)"
+}
+mended absent "endless wait.*an mbarrier whose phase 0 lacks 32 of 64 arrivals" cudaErrorLaunchTimeout
+mended raw "no mbarrier.init was there, or an inval after it: mbarrier in shared memory at 0x0" cudaErrorLaunchFailure
 finish
