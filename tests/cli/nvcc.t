@@ -18,6 +18,7 @@ is "each once" 1 "$(gets -arch=sm_80 -lineinfo a.cu -cudart=none | grep -o cudar
 like "instructions of sm_90a stay" "arch=compute_90a,code=compute_90a" \
   "$(gets -gencode arch=compute_90a,code=sm_90a a.cu)"
 is "machine code that is asked for is made" "-cubin -arch=sm_90 a.cu append: " "$(gets -cubin -arch=sm_90 a.cu)"
+is "NVTX is headers alone" 0 "$(gets a.cu -lnvToolsExt | grep -c nvToolsExt)"
 like "words with spaces stay whole" "^-DX=a b -o" "$(gets '-DX=a b' -o x x.cu)"
 like "flags of the environment are not added" "append: $" "$(NVCC_APPEND_FLAGS=-arch=sm_35 gets a.cu)"
 printf '#!/bin/sh\nexit 7\n' >words
@@ -82,5 +83,40 @@ fails "a build that fails" "./old is not built: --build 'exit 3' ended with stat
 "$GILUA" record --quiet --build 'make -s -B' -o old.rec -- ./old >out 2>err
 is "a recording is built, too" 0 $?
 ok "$([ -s old.rec ]; echo $?)" "and there"
+
+# One whose makefile names a whole toolkit that is not there, and NVTX as CUDA 12 had it.
+cd .. && mkdir parts && cd parts || exit 1
+printf '#include <nvToolsExt.h>\n__global__ void one(int *x) { *x = 1; }\nvoid start(int *x)%s\n' \
+  '{ nvtxRangePushA("one"); one<<<1, 1>>>(x); nvtxRangePop(); }' >kernel.cu
+cat >main.cpp <<'CPP'
+#include <cstdio>
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+void start(int *x);
+int main() {
+    int *x, value = 0, version = 0;
+    cuDriverGetVersion(&version);
+    cudaMalloc((void **)&x, 4);
+    start(x);
+    cudaMemcpy(&value, x, 4, cudaMemcpyDeviceToHost);
+    cudaFree(x);
+    printf("%d %d\n", value, version > 0);
+}
+CPP
+cat >Makefile <<'MAKE'
+root = /opt/cuda-5.5
+nvcc = $(root)/bin/nvcc
+parts: main.o kernel.o
+	g++ -o $@ $^ -L$(root)/lib64 -lcudart -lcuda
+main.o: main.cpp
+	g++ -I$(root)/include -c $<
+kernel.o: kernel.cu
+	$(nvcc) -lnvToolsExt -c $<
+MAKE
+env -u CPATH -u LIBRARY_PATH "$GILUA" run --quiet --build 'make -s' -- ./parts >out 2>err
+is "a program whose toolkit is not there is built and runs" "0 1 1" "$? $(cat out)"
+is "without a word, either" "" "$(cat err)"
+env -u CPATH "$GILUA" run --quiet --build 'printf %s "$CPATH" >headers' -- ./parts >out 2>err
+ok "$([ -e "$(cat headers)/cuda.h" ]; echo $?)" "the host's compiler finds CUDA's headers" "$(cat headers)"
 
 finish

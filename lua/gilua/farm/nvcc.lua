@@ -20,6 +20,8 @@ local WITH_VALUE = { "-arch", "--gpu-architecture", "-code", "--gpu-code", "-gen
   "--generate-code", "-cudart", "--cudart" }
 local ALONE = { ["-G"] = true, ["--device-debug"] = true, ["-dlto"] = true,
   ["--dlink-time-opt"] = true, ["-lineinfo"] = true, ["--generate-line-info"] = true }
+-- A library that CUDA 13 has as headers alone.
+local IN_HEADERS = { ["-lnvToolsExt"] = true }
 -- What makes machine code has to say for which GPU.
 local FOR_A_GPU = { ["-cubin"] = true, ["--cubin"] = true }
 
@@ -49,7 +51,7 @@ function M.arguments(words)
     -- sm_90a has instructions that compute_90 does not.
     if option and value:find "_90a" then gpu = "90a" end
     if word == "-lcudart_static" then word = "-lcudart" end
-    if not option and not ALONE[word] then out[#out + 1] = word end
+    if not option and not ALONE[word] and not IN_HEADERS[word] then out[#out + 1] = word end
     i = i + 1
   end
   for flag in programhost.NVCC_FLAGS:gsub("compute_90", "compute_" .. gpu):gmatch "%S+" do
@@ -83,9 +85,19 @@ function M.run(words)
   }
 end
 
+-- Returns NAME=VALUE that adds folders of the compiler's toolkit behind those that are there.
+local function path_with(name, folders)
+  local root = M.compiler():match "^(.*)/bin/[^/]*$" or "/usr/local/cuda"
+  local old = os.getenv(name)
+  local all = { old ~= "" and old or nil }
+  for _, folder in ipairs(folders) do all[#all + 1] = root .. "/" .. folder end
+  return name .. "=" .. table.concat(all, ":")
+end
+
 --- Puts a program named nvcc into a folder that calls `gilua nvcc`, and returns the environment in
---- which builds find it: by its name, by make's variable NVCC, and by CMake. An nvcc that a build
---- names otherwise gets the flags appended.
+--- which builds find it: by its name, by make's variables NVCC and nvcc, and by CMake. An nvcc that
+--- a build names otherwise gets the flags appended. The host's compiler finds CUDA's headers and
+--- libraries, where a makefile names a toolkit that is not there.
 ---@param folder string
 ---@return string[] NAME=VALUE
 function M.environment(folder)
@@ -96,7 +108,8 @@ function M.environment(folder)
   core.system.run { argv = { "chmod", "+x", path } }
   local escaped = path:gsub("[ \\]", "\\%0")
   return { ("PATH=%s:%s"):format(folder, os.getenv "PATH" or ""), "CUDACXX=" .. path,
-    ("MAKEFLAGS=%s -- NVCC=%s"):format(os.getenv "MAKEFLAGS" or "", escaped),
+    ("MAKEFLAGS=%s -- NVCC=%s nvcc=%s"):format(os.getenv "MAKEFLAGS" or "", escaped, escaped),
+    path_with("CPATH", { "include" }), path_with("LIBRARY_PATH", { "lib64", "lib64/stubs" }),
     "NVCC_APPEND_FLAGS=" .. programhost.NVCC_FLAGS }
 end
 
