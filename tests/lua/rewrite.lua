@@ -217,6 +217,29 @@ tap.case("a change of a text that means the same has that text's arrays, too", f
     "and what threads do besides")
 end)
 
+tap.case("what is written behind a loop is of no matter to its shared loads", function()
+  local before = "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  float s = 0;\n"
+  local loop = "  for (int j = 0; j < 64; j++) s += c[j];\n"
+  for _, text in ipairs { "T:stage<5>(32)", "T:shuffle<5>()" } do
+    local function is(body, answer, why)
+      tap.is(pairs_of(body, text), answer, text .. ": " .. why)
+    end
+    is(before .. loop .. "  a[i] = s;", "", "behind it")
+    local none = ("passed over: no element in it is one that %s read"):format(
+      text:find "stage" and "several threads" or "all lanes of a warp")
+    is(before .. loop:gsub("c%[", "a[") .. "  a[i] = s;", none, "its own array")
+    is(before .. loop .. "  float *p = i > 3 ? a : b;\n  p[i] = s;", none, "an unknown one")
+    is(before .. "a[i] = 1; " .. loop .. "  b[i] = s;", "a-c", "before it")
+    is(before .. loop:gsub("s %+=", "a[i] +="), "a-c", "in it")
+    local is_block = text:find "stage" and "passed over: not all threads may come to it: the "
+      .. "kernel has a goto"
+    is(before .. "again:" .. loop .. "  a[i] = s;\n  if (s < 9.f) goto again;", is_block or "a-c",
+      "where a jump comes back")
+    is(before .. "for (int r = 0; r < 2; r++) {" .. loop .. "  a[i] = s; }", "a-c",
+      "where a loop comes back")
+  end
+end)
+
 tap.case("one that is no record takes all arrays of the function, where it says so", function()
   transform.add { name = "any", doc = "A test.", apart = true, promise = "all is well",
     find = function() return {} end,
@@ -406,6 +429,16 @@ __global__ void attends(float *out, const float *q, const float *k, const float 
         most = m;
     }
     for (int d = 0; d < 4; d++) out[i * 4 + d] = all[d] / sum;
+}
+
+__global__ void twice(float *out, const float *in, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    for (int r = 0; r < 2; r++) {
+        float sum = 0;
+        for (int k = 0; k < 64; k++) sum += in[k];
+        if (i < n) out[i] = sum;
+    }
 }
 ]]
 

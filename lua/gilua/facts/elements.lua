@@ -114,17 +114,25 @@ local function is_made(way, node)
     and not is_behind_choice(s, node)
 end
 
+-- Returns the last token of a loop behind which nothing loads for others any more; nil where a
+-- thread may come back to it.
+local function last_of(loop)
+  local jumps = effects.of(loop.fn, loop.fn.body)["goto"]
+  return not jumps and not statement.is_in_loop(loop.statement) and loop.statement.last or nil
+end
+
 -- Is it an element that may be loaded for others?
-local function is_element(loop, access)
-  local node = access.node
+local function is_element(way, access)
+  local loop, node = way.loop, access.node
   return node and node.kind == "index" and access.mode == "read" and not access.cached
     and not access.escapes and not access.atomic and access.indices and #access.indices == 1
-    and access.root and loop.fn:is_constant(access.root) and follows(loop, access.indices[1])
+    and access.root and loop.fn:is_constant(access.root, way.last)
+    and follows(loop, access.indices[1])
 end
 
 local function element(way, access)
   local fn = way.loop.fn
-  if not is_element(way.loop, access) then return nil end
+  if not is_element(way, access) then return nil end
   local type, sides = fn:element_type(access), sides_of.of_access(fn, access, way.uniform)
   local el = type and sides and is_made(way, access.node) and way.take(access, type, sides)
   if not el then return nil end
@@ -138,9 +146,11 @@ end
 ---@param differs fun(sides: table): boolean is what has these sides another for some of them?
 ---@param take fun(access: table, type: string, sides: table): table? what else is known of one, and
 ---  nil of one that is not wanted
+---@param waits? boolean all of these threads have made the loads before one of them goes on
 ---@return table[]
-function M.of(loop, uniform, differs, take)
+function M.of(loop, uniform, differs, take, waits)
   local list, by_text, way = {}, {}, { loop = loop, differs = differs, take = take }
+  way.last = waits and last_of(loop) or nil
   way.uniform = setmetatable({ [loop.variable] = true }, { __index = uniform })
   for _, access in ipairs(loop.inside.accesses) do
     local found = element(way, access)

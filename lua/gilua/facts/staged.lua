@@ -77,7 +77,7 @@ function M.of(loop, plan)
   end
   local list = elements.of(loop, plan.uniform, differs, function(access, type, sides)
     return shaped(loop, plan, access, type, sides)
-  end)
+  end, true)
   if #list == 0 then return nil, "no element in it is one that several threads read" end
   return list
 end

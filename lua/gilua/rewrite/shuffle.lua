@@ -83,7 +83,7 @@ local function shared(loop, free)
     function(access, type, sides)
       local n = sides_of.is_within(sides, free) and members(loop.fn.kernel, access, type)
       return n and { members = n } or nil
-    end)
+    end, true)
   if #list == 0 then return nil, "no element in it is one that all lanes of a warp read" end
   return list
 end

@@ -437,12 +437,14 @@ function Function:declaration(name, token)
 end
 
 --- Does nothing write to an array, in this function and, as far as the problem knows, elsewhere?
-function Function:is_constant(root)
+--- With a token, what is written behind it by the name of another parameter does not count.
+function Function:is_constant(root, last)
   self.constant = self.constant or {}
-  return apart.kept(self.constant, root, self.is_never_written, self, root)
+  local key = ("%s %s"):format(root, last or "")
+  return apart.kept(self.constant, key, self.is_never_written, self, root, last)
 end
 
-function Function:is_never_written(root)
+function Function:is_never_written(root, last)
   if not self.body then return false end
   local d = self.variables[root] and self.variables[root][1]
   local all = effects.of(self, self.body)
@@ -452,7 +454,8 @@ function Function:is_never_written(root)
   local told = (self.kernel.options.arguments or {})[self.name]
   if told and told[root] and told[root].written then return false end
   return lists.none(all.accesses, function(access)
-    return access.write and apart.may_touch(self, access, root)
+    local is_past = last and access.token > last and access.root and access.root ~= root
+    return access.write and not is_past and apart.may_touch(self, access, root)
   end)
 end
 
