@@ -605,7 +605,7 @@ tap.case("what is promised of numbers is a person's to keep", function()
   tap.is(said "T:narrow<1>()", "by T:narrow<1>() that its whole numbers fit into 32 bits", "bits")
   tap.is(said "T:float<1>()", "by T:float<1>() that single precision will do", "precision")
   tap.has(said "<math_kernel.cu_4><math_K1>",
-    "that approximate mathematics will do (line 4, `__fdividef", "mathematics")
+    "that approximate mathematics will do (line 4, `__fdividef` and the like)", "mathematics")
   tap.is(said "T:narrow<3>()", "", "what is passed over promises nothing")
   tap.is(#promises.open(wide(false), "T:narrow<1>()"), 1, "also of a problem that is his own")
   tap.is(#promises.open(wide(false), "T:float<1>() <math_kernel.cu_4><math_K1>"), 0,

@@ -50,7 +50,7 @@ local function of_mathematics(problem, genome, tell)
   local texts, lines = arraypromises.texts_of(problem, genome, "math")
   for i, text in ipairs(texts) do
     if text ~= "" then
-      tell("that approximate mathematics will do (line %d, `%s`), %s", lines[i],
+      tell("that approximate mathematics will do (line %d, `%s` and the like), %s", lines[i],
         (text:gsub(" ", "` and `")), M.BY_TOLERANCE)
     end
   end
