@@ -37,6 +37,25 @@ end)
 
 tap.case("unrolled loops are right", function()
   right("a stride", "unroll", SUM, 4, { "4" })
+  local function head(line, factor)
+    local text = rewritten.text("unroll", rewritten.source("  int stride = n;\n"
+      .. "  float sum = 0.f;\n  " .. line .. " sum += a[i];\n  out[threadIdx.x] = sum;"), 5,
+      { tostring(factor) })
+    return text:match "for %(; [^;]*"
+  end
+  local INT = "for (int i = 0; i < n; i += stride)"
+  tap.is(head(INT, 4), "for (; i + 3LL * stride < n", "steps that wrap in 32 bits")
+  tap.is(head(INT, 2), "for (; i + stride < n", "one step, as the loop itself makes")
+  tap.is(head("for (unsigned i = 0; i < blockDim.x; i += gridDim.x * 8)", 4),
+    "for (; i + 3LL * (gridDim.x * 8) < blockDim.x", "without a sign")
+  tap.is(head("for (int i = n; i > 0; i -= stride)", 4), "for (; i - 3LL * stride > 0", "downwards")
+  tap.is(head("for (unsigned i = 0; i < n; i += stride)", 4),
+    "for (; (unsigned)(i + 3 * stride) < n", "a bound of another type")
+  tap.is(head("for (int i = 0; i < n; i += sizeof(float) * stride)", 4),
+    "for (; (int)(i + 3 * (sizeof(float) * stride)) < n", "a step of another type")
+  tap.is(head("for (int i = 0; i < n; i += blockDim.x)", 4),
+    "for (; (int)(i + 3 * blockDim.x) < n", "a block's length")
+  tap.is(head("for (int i = 0; i < n; i += 4)", 4), "for (; i + 12 < n", "a number")
   right("a variable that lives on, bound below or equal", "unroll", rewritten.source [[
   int i;
   if (threadIdx.x < 16)

@@ -111,10 +111,23 @@ local function head_bound(loop)
   return simple and text or "(" .. text .. ")"
 end
 
+local HALF = { int = "int", unsigned = "unsigned int", ["unsigned int"] = "unsigned int" }
+
+-- May several steps of a loop wrap in 32 bits, and does adding them up in 64 give the answer
+-- without that? A block's length is too short to wrap.
+local function may_wrap(loop)
+  if loop.step or loop.fn.kernel:plain(loop.by):find "^blockDim%.[xyz]$" then return false end
+  local own = HALF[types.resolved(loop.fn.kernel, loop.type or "")]
+  local bound, by = types.of(loop.fn, loop.bound), types.of(loop.fn, loop.by)
+  return own ~= nil and HALF[bound or ""] == own and HALF[by or ""] ~= nil
+end
+
 -- The last of the iterations that are written out, in the variable's own type: a step of another,
--- `blockDim.x`, would have the bound compared without its sign.
+-- `blockDim.x`, would have the bound compared without its sign. One step
+-- alone is what the loop itself makes.
 local function last_ahead(loop, factor)
   local text = M.ahead(loop, factor - 1)
+  if may_wrap(loop) then return (text:gsub("([+-] %d+) %*", "%1LL *", 1)) end
   local same = loop.step or not loop.type or types.of(loop.fn, loop.by) == loop.type
   return same and text or ("(%s)(%s)"):format(loop.type, text)
 end
