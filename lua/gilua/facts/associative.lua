@@ -33,7 +33,9 @@ local function of_call(fn, node, own)
   name = name and (types.resolved(fn.kernel, name):match "^[%w_]+$" or name)
   if not name or not effects.is_of_cuda(fn.kernel, name) then return false end
   if WHOLE_CALLS[name] then return true end
-  return OVERLOADS[name] ~= nil and lists.none(node.args, function(arg) return not is_whole(fn, arg, own) end)
+  return OVERLOADS[name] ~= nil and lists.none(node.args, function(arg)
+    return not is_whole(fn, arg, own)
+  end)
 end
 
 -- Does a tree load nothing but elements of such types?
