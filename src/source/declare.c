@@ -224,6 +224,17 @@ static int past_value(const Reader *r, int i, int stop) {
     return i < stop ? i : stop;
 }
 
+/* Is a parameter a type without a name: `int`, `const float *`, `T &`, `int[]`? */
+static bool is_nameless(Reader *r, int from, int to) {
+    bool certain;
+    int i = past_type(r, from, &certain);
+    while (i >= 0 && i <= to && (is(r, i, "*") || is(r, i, "&") || is(r, i, "&&") ||
+                                 is(r, i, "const") || is(r, i, "__restrict__")))
+        i++;
+    while (i >= 0 && i <= to && is(r, i, "[")) i = past(r, i);
+    return i == to + 1;
+}
+
 /* Are the words between '(' and ')' parameters, so that the name of `node` is a function's? They
 ** are its declarations then. `Foo x(3)` has none. */
 static bool is_prototype(Reader *r, int open, int node) {
@@ -235,7 +246,13 @@ static bool is_prototype(Reader *r, int open, int node) {
     if (close == open + 1) return true;
     if (close < 0 || !type) return false;
     SourceNode before = r->s->node[node];
-    if (read_parameters(&inner, open, close, node, ROLE_PARAM)) return true;
+    bool fits = true;
+    for (int from = open + 1, end; fits && from <= close; from = end + 1) {
+        end = parameter_end(r, from, close);
+        fits = is_nameless(r, from, end - 1) ||
+               read_parameter(&inner, from, end - 1, node, ROLE_PARAM);
+    }
+    if (fits) return true;
     unread(r, n_node, n_decl);
     if (before.tail >= 0) r->s->node[before.tail].next = -1;
     r->s->node[node] = before;

@@ -205,6 +205,21 @@ local function found(text, pattern)
   return table.concat(list, "; ")
 end
 
+tap.case("a function is declared with parameters that may have no names", function()
+  local function is(text, what)
+    local d = gi.grammar.source(text):declarations()[1]
+    tap.is(d["function"] and "function" or "variable", what, text)
+  end
+  for _, list in ipairs { "", "void", "int", "int, int", "unsigned long", "float *", "const float *",
+    "int &", "int &&", "int[]", "int x, float", "float *__restrict__, const int *const" } do
+    is(("int f(%s);"):format(list), "function")
+  end
+  is("template <class T> T f(T *);", "function")
+  for _, list in ipairs { "n", "5", "a * b", "int(n)", "int{n}", "&x", "n[2]" } do
+    is(("int f(%s);"):format(list), "variable")
+  end
+end)
+
 tap.case("what is in a class", function()
   local text = "template <class T> struct A : B<T> { int n = 3, *p; void f(); ~A() {}"
     .. " struct { T x; } q; private: A(const A &) = delete; };\n"
