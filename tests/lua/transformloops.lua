@@ -46,6 +46,8 @@ tap.case("unrolled loops are right", function()
   local INT = "for (int i = 0; i < n; i += stride)"
   tap.is(head(INT, 4), "for (; i + 3LL * stride < n", "steps that wrap in 32 bits")
   tap.is(head(INT, 2), "for (; i + stride < n", "one step, as the loop itself makes")
+  tap.is(head("for (int i = 0; i < n; i += gridDim.x * 8)", 2),
+    "for (; (int)(i + gridDim.x * 8) < n", "one step without a sign")
   tap.is(head("for (unsigned i = 0; i < blockDim.x; i += gridDim.x * 8)", 4),
     "for (; i + 3LL * (gridDim.x * 8) < blockDim.x", "without a sign")
   tap.is(head("for (int i = n; i > 0; i -= stride)", 4), "for (; i - 3LL * stride > 0", "downwards")

@@ -127,7 +127,7 @@ end
 -- alone is what the loop itself makes.
 local function last_ahead(loop, factor)
   local text = M.ahead(loop, factor - 1)
-  if may_wrap(loop) then return (text:gsub("([+-] %d+) %*", "%1LL *", 1)) end
+  if factor > 2 and may_wrap(loop) then return (text:gsub("([+-] %d+) %*", "%1LL *", 1)) end
   local same = loop.step or not loop.type or types.of(loop.fn, loop.by) == loop.type
   return same and text or ("(%s)(%s)"):format(loop.type, text)
 end
