@@ -108,7 +108,7 @@ function M.loads(fn, d)
     or all and (#all.accesses > 0 or all.opaque or next(all.writes) ~= nil) or false
 end
 
---- May 0 stand for the value of what is declared?
+--- Is the declared variable a number, so that 0 can stand for its value?
 ---@param d { type: string, pointer: integer } a declaration
 function M.is_number(fn, d)
   local type = types.resolved(fn.kernel, d.type)

@@ -146,7 +146,7 @@ local function roots_of(fn)
   return list, written
 end
 
--- Returns the places of two roots among a launch's arguments; nil where one is none of these.
+-- Returns the places of two roots among a launch's arguments; nil where one is no argument.
 local function places_of(fn, a, b)
   local at = {}
   for i, param in ipairs(fn.is_entry and fn.params or {}) do at[param.name] = i end

@@ -79,7 +79,7 @@ local function spread_by(from, node)
   return more
 end
 
--- A pointer and a reference are another name of what they begin with, in both directions.
+-- Marks a declared name. A pointer or reference is an alias of its initial value, both ways.
 local function spread_declared(from, d)
   local name = { kind = "name", text = d.name }
   local more = d.init and carries(from, d.init) and spread(from, name) or false

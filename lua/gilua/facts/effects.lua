@@ -121,7 +121,7 @@ end
 
 local see_access, chain
 
---- The local array of which a variable is an element: xs of `auto &x = xs[i]`; nil of none.
+--- Returns the local array that a reference names an element in: xs of `auto &x = xs[i]`; or nil.
 ---@param d table? a declaration
 ---@return string?
 function M.element_of(fn, d)

@@ -95,7 +95,7 @@ function M.of(loop)
   end)
 end
 
--- Does a statement do nothing: a pragma, or the declaration of what has no value yet?
+-- Does a statement do nothing: is it a pragma, or a declaration without a first value?
 local function does_nothing(s)
   for _, d in ipairs(s.declared or {}) do
     if d.init or d.init_form or d.shared or d.static then return false end

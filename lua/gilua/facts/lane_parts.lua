@@ -140,7 +140,7 @@ local function other_part(places, fn, name, sum)
   return other
 end
 
--- The names of what is added up, a name or a product with one; nil of anything else.
+-- Adds the names in a summand to a list: a name, or a product with one. Returns nil for others.
 local function names_of(tree, list)
   tree = expression.uncast(tree)
   if tree.kind == "binary" and (tree.op == "*" or tree.op == "/") then

@@ -222,8 +222,8 @@ function keeps(known, call, i)
   return zeros(fn, {}, { [p.name] = true }, known.depth + 1).names[p.name] or false
 end
 
---- Is a value the sum of what loops' rounds give? true; false, nil and the sentence. nil: it is 0
---- where they have none, and nothing shows that shares do not add up.
+--- Is a value the sum of what the loops' iterations add? Returns true, or false or nil and the
+--- sentence. nil: the value is 0 without iterations, but it is unknown whether shares add up.
 ---@param loops table[] statements
 function M.of(fn, tree, loops)
   local is_known = not effects.of(fn, fn.body).opaque

@@ -39,7 +39,7 @@ local function called(fn, node, names)
   return name and names[name] and effects.is_of_cuda(fn.kernel, name) and name or nil
 end
 
--- Either order of what an operation has.
+-- Returns a binary operation's two operands, with the one that is_first() accepts in front.
 local function sorted(node, op, is_first)
   if not is_binary(node, op) then return nil end
   if is_first(node.a) then return node.a, node.b end

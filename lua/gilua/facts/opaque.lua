@@ -12,7 +12,7 @@ local M = {}
 local COMPOUND = { block = true, ["for"] = true, ["while"] = true, ["do"] = true, ["if"] = true,
                    switch = true }
 
--- Why nothing is known of what a statement itself does, and the token; nil where it is known.
+-- Returns why a statement's own effects are unknown, and the token; nil where they are known.
 local function reason(fn, s)
   if s.why then return s.why, s.why_at end
   for _, d in ipairs(s.declared or {}) do
@@ -25,7 +25,7 @@ local function reason(fn, s)
   end
 end
 
---- The statements of a kernel's open functions of which nothing is known, in the file's order.
+--- Returns the statements of a kernel's open functions with unknown effects, in the file's order.
 ---@return { line: integer, why: string }[]
 function M.of(kernel)
   if kernel.why then return { { line = 1, why = kernel.why } } end

@@ -28,7 +28,7 @@ local function is_steady(fn, tree, inside)
   return true
 end
 
--- What a condition says of what runs below it.
+-- Adds the bounds that a condition gives to the statements that it guards.
 local function add_condition(facts, fn, tree, inside)
   if tree.kind ~= "binary" then return end
   if tree.op == "&&" then
@@ -43,7 +43,7 @@ local function add_condition(facts, fn, tree, inside)
   end
 end
 
--- What the head of a loop says of what its body does.
+-- Adds the bounds that a loop's head gives to its variable inside the body.
 local function add_loop(facts, loop)
   if not loop or not loop.counted or not loop.invariant or loop.writes_variable then return end
   local fn, variable = loop.fn, { kind = "name", text = loop.variable }

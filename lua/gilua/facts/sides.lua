@@ -83,7 +83,7 @@ function M.of(fn, tree, uniform)
   return of_tree(fn, tree, uniform or {}, 0)
 end
 
---- The sides of an element's place: of its indices and of what its array is reached by.
+--- Returns the sides that an element's place depends on, by its indices and its array's address.
 ---@param access table of gilua.effects, with indices
 ---@param uniform? table<string, true>
 ---@return table<string, true>?

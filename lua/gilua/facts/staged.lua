@@ -18,7 +18,7 @@ local M = {}
 
 -- How the elements of a place lie in shared memory: "all" threads read one; those of a "row" of the
 -- block; those of a "column", beside those of the next column or ("lines") one behind the other;
--- nil of what each thread reads alone.
+-- nil where each thread reads an element of its own.
 local function shape_of(loop, access, sides, used)
   local factor = affine.in_variable(loop.fn.kernel, access.indices[1], loop.variable)
   if not next(sides) then return "all" end

@@ -10,8 +10,8 @@
 
 local M = {}
 
--- The number of a root among the sources that the virtual GPU tells: of a parameter its place, of
--- an array of the file 0; nil of what it does not tell.
+-- Returns the number that the virtual GPU gives to a root: a parameter's place, or 0 for an array
+-- of the file. Returns nil where it gives none.
 local function source_of(fn, root)
   for i, param in ipairs(fn.params) do
     if param.name == root then return fn.is_entry and i or nil end

@@ -123,7 +123,7 @@ end
 ---@field launch HostLaunch
 ---@field args string[]
 ---@field block string
----@field open? HostFunction whose parameters still stand in it: nothing says who calls it
+---@field open? HostFunction whose parameters are still in it: its callers are unknown
 
 --- All ways to a launch, through the functions that it is in.
 ---@param self HostCode

@@ -34,8 +34,8 @@ end
 ---@field member string "x" of `grid.x = 3`; "" of the whole
 ---@field declares? table of source:declarations
 
--- Adds what an expression that is written to is given: `n`, `grid.x`. Nothing of what a pointer or
--- an index leads to.
+-- Adds the name that an assignment changes: `n`, `grid.x`. Adds nothing for what a pointer or an
+-- index leads to.
 local function add(list, code, node, text)
   local is_member = node.kind == "member" and code.t[node.token - 1] == "."
     and node.token == node.first + 2
@@ -85,7 +85,7 @@ end
 
 local CHANGES_NOTHING = { ["a launch"] = true, ["a function's declaration"] = true }
 
--- Adds all names of what is not understood: they may be changed there.
+-- Adds all names in statements that cannot be read: these may change them.
 local function add_unknown(list, code)
   for _, node in ipairs(code.s and code.s:unknown() or {}) do
     for i = node.first, CHANGES_NOTHING[node.why] and 0 or node.last do
@@ -143,7 +143,7 @@ local SIDES = { "x", "y", "z" }
 
 local UNKNOWN = { false, false, false }
 
--- The sides of what a dim3 is given as a whole, false where they are not known.
+-- Returns the sides of a value that a whole dim3 is given; false for an unknown side.
 local function sides_of(host, text)
   local one = code_of.tree(host, text)
   local tree = one.tree
@@ -295,8 +295,8 @@ end
 ---@return boolean
 function M.is(host, text, body) return is_fixed(host, text, body, 1) end
 
---- Returns the texts of the sides of a dim3, false for one that is given several; nil of what is no
---- variable of a function.
+--- Returns the texts of a dim3's sides, with false for a side that is assigned several; nil if the
+--- name is no variable of a function.
 ---@param name string
 ---@return (string|false)[]?
 function M.sides(host, name, body)

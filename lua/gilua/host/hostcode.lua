@@ -352,7 +352,7 @@ function M:fields(name) return types.fields(self, name) end
 ---@return integer?
 function M:size_of(type) return types.size_of(self, type) end
 
---- Bytes of what a pointer points to.
+--- Returns the size in bytes of a pointer's target.
 ---@param name string
 ---@return integer?
 function M:pointee_size(name) return types.pointee_size(self, name) end

@@ -1,6 +1,6 @@
 -- hostfills: what the host's code draws for an array: `for (i…) h[i] = rand() % 2;`, and
 -- `cudaMemcpy(d, h, …)`. Which numbers these are is found by computing the expression with many
--- values of what is drawn (gilua.hostvalue): the least and the greatest of what comes out.
+-- drawn values (gilua.hostvalue), and taking the least and the greatest result.
 --
 --   hostfills.of(host, "d_grid", launch.body) -- { fill = "{ 0, 1 }", place = "line 172" }, or nil
 --
@@ -154,7 +154,7 @@ local function drawing(host, list)
   return given, state
 end
 
--- Is a value made of what the place is made of, too, and no constant: `h[i] = rand() % 2 ? i : 0`?
+-- Does a value use a variable of its place's index, as `h[i] = rand() % 2 ? i : 0` uses i?
 local function is_of_place(host, text, index)
   local is_there = csource.set(table.concat(code_of.names(code_of.tree(host, index)), " "))
   return lists.any(code_of.names(code_of.tree(host, text)), function(name)
@@ -162,7 +162,7 @@ local function is_of_place(host, text, index)
   end)
 end
 
--- The least and the greatest of what a store writes; nil where it draws nothing, or is not known.
+-- Returns the least and greatest value of a store; nil if it draws no number or is unknown.
 local function range_of(host, store)
   if is_of_place(host, store.text, store.index) then return nil end
   local list, text = samples(), store.text

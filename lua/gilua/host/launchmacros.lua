@@ -10,8 +10,8 @@
 -- So readers of launches see one of the usual form, and `gilua apply` changes the launch of one
 -- kernel where others are launched by the same macro. Lines keep their numbers.
 --
--- Limits: a macro that makes names of what it is given (##), or that has two definitions, is left
--- as it is; so is a use within another macro.
+-- Limits: a macro that pastes names out of its arguments (##), or has two definitions, is left as
+-- it is; so is a use within another macro.
 
 local code_of = require "gilua.host.code"
 local csource = require "gilua.source.csource"

@@ -130,7 +130,7 @@ local function read_items(self, code, d, body)
   end
 end
 
--- `for (type *name : list)`, whose ':' is at a token: any of what is in it.
+-- Reads `for (type *name : list)`, whose ':' is at a token: the name may be any of its items.
 local function read_range(self, code, name, colon, body)
   local t, last = code.t, colon
   while t[last + 1] and t[last + 1] ~= ")" do last = math.max(t:match(last + 1) or 0, last + 1) end
@@ -192,7 +192,7 @@ local function read_lambdas(self, code)
 end
 
 -- Reads `auto [a, b] = value;`: each name is given its own item, where the value has one for each;
--- `for (auto [a, b] : list)`: any of what is in it.
+-- `for (auto [a, b] : list)`: any of its items.
 local function read_bindings(self, code)
   local t, one, items, n = code.t, nil, nil, nil
   for _, d in ipairs(code_of.declarations(code)) do

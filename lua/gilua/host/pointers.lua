@@ -1,9 +1,9 @@
 -- pointers: what an expression of the host's code says of pointers, by its tree: the paths that its
 -- value may be made of, and the calls.
 --
--- A path is the name of what holds a pointer: `y`, `s.y`, `b[0]`. `p->y` and `(*p).y` are `p.y`;
--- `v.at(0)`, `std::get<0>(v)` and `v.first` are `v[0]`; `this->y` is `y`. The members of a union
--- share one path.
+-- A path is the name of an object that holds a pointer: `y`, `s.y`, `b[0]`. `p->y` and `(*p).y`
+-- are `p.y`; `v.at(0)`, `std::get<0>(v)` and `v.first` are `v[0]`; `this->y` is `y`. The members of
+-- a union share one path.
 
 local code_of = require "gilua.host.code"
 local csource = require "gilua.source.csource"

@@ -1,7 +1,7 @@
 -- roots: what memory an argument of a launch leads to, by all that the host's code gives its
 -- pointers (gilua.host.memory). One question: can two arguments be one memory?
 --
--- The roots of a pointer are the paths at the ends of what it is given: after
+-- The roots of a pointer are the paths that its assigned values lead back to: after
 -- `float *y = pool + 1, *before = pool;` that of `y` and of `before` is `pool`. Two arguments that
 -- share a root may be one memory. Two that share none are taken for apart.
 

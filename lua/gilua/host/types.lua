@@ -171,7 +171,7 @@ function M.size_of(self, type)
   return self.sizes[name] or nil
 end
 
---- Bytes of what a pointer points to.
+--- Returns the size in bytes of a pointer's target.
 ---@param name string
 ---@return integer?
 function M.pointee_size(self, name)

@@ -59,7 +59,7 @@ local function usage(record)
   return #says > 0 and text .. ", with " .. table.concat(says, " and ") or text
 end
 
--- What one argument means; nil where it is none of this kind.
+-- Returns what the text of one argument means; nil where the text does not fit its kind.
 local function value_of(arg, text)
   if arg.of then return text or false end
   if arg.from then

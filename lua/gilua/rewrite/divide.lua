@@ -111,7 +111,7 @@ local function decide_nothing(at)
   return nil, ("no quotient's last digit decides %s (line %d)"):format(what, line)
 end
 
--- The guard of what divisors load.
+-- Returns the guard for the loads that divisors make.
 local function guarded(at)
   for _, divisor in ipairs(at.divisors) do
     if touches(at.loop, divisor.node) then return once.of_place(at) end

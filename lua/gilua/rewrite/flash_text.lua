@@ -10,7 +10,7 @@ local M = {}
 local NO_SCORE = { float = "__int_as_float(0xff800000)",
   double = "__longlong_as_double(0xfff0000000000000ull)" }
 
---- Gives the names of what is new.
+--- Chooses a name for each new variable.
 function M.names(at)
   local names = { variable = at.loop.variable, type = at.state.type, keys = at[2], step = at[3],
     parts = at[1], some = at[1] * at[3], depth = at.state.depth, rows = "(blockDim.x / " .. at[1]

@@ -18,7 +18,7 @@
 local kept = require "gilua.facts.kept"
 local once = require "gilua.facts.once"
 
--- The guard of what is touched though no statement before the loop does.
+-- Returns the guard for elements that no statement before the loop touches.
 local function guarded(at)
   for _, element in ipairs(at.elements) do
     if not element.given then return once.of_place(at) end

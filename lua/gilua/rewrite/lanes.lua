@@ -209,7 +209,7 @@ local function instead_of(row, own, asked)
   return instead
 end
 
--- The sum up to each lane, of what its own iteration adds.
+-- Returns the lines that compute each lane's prefix sum of its own iteration's summands.
 local function scan_lines(row, own, names, lanes, what)
   local type, width = row.running.type, lanes < 32 and ", " .. lanes or ""
   return {

@@ -62,8 +62,8 @@ end
 local PARTS = settings.set("float double int uint long ulong longlong ulonglong short ushort char "
   .. "uchar")
 
--- How many members, x to w, an element has: none of a number; nil of what shuffles do not take. Of
--- a type that comes from elsewhere it is taken for a number, unless somebody asks for a member.
+-- Returns how many members, x to w, an element has: 0 for a number, nil for types that shuffles do
+-- not take. A type from elsewhere counts as a number, unless the kernel uses a member.
 local function members(kernel, access, type)
   local real = types.plain(types.resolved(kernel, type))
   local of, n = real:match "^(%l+)([1-4])$"

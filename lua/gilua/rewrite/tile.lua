@@ -34,7 +34,7 @@ local MOST_BYTES = 48 * 1024 -- of shared memory that a source may declare
 local RESIDENT = 512 -- threads with 128 registers that have all of a multiprocessor
 local PAD = 16 -- bytes by which rows along the long index are longer
 
---- Reads a schedule; nil of what is none.
+--- Reads a schedule from its text; returns nil where the text is not one.
 local function read_schedule(word)
   local o, list = {}, {}
   for n in word:gmatch "%d+" do list[#list + 1] = math.tointeger(tonumber(n)) end

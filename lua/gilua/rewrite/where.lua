@@ -34,7 +34,7 @@ local function loops(kernel)
   return list
 end
 
--- The functions of which fits(fn) holds.
+-- Returns the functions for which fits(fn) is true.
 local function functions(kernel, fits)
   local list = {}
   for _, fn in ipairs(kernel.functions) do
