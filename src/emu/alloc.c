@@ -3,8 +3,8 @@
 ** An address has 23 bits of an id and 40 of an offset. Ids below HOST_IDS are windows: addresses
 ** below 2^47, which a host uses too, hold any number of allocations wherever they were wished for.
 ** Every other id is one allocation that begins at offset 0. Ids go up; one that is freed rests
-** until QUARANTINE others have been freed, so that whoever still uses it is told whose it was. All
-** of this depends on the calls alone: equal programs have equal addresses.
+** until QUARANTINE others have been freed, so that a late access can be reported with its
+** allocation. All of this depends on the calls alone: equal programs have equal addresses.
 */
 #include "emu/check/undefined.h"
 #include "emu/core.h"

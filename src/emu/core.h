@@ -796,8 +796,8 @@ bool alloc_undefined(const Emu *e, uint64_t from, uint64_t end, EmuUndefined *ou
 /* Host bytes of one lane's atomic access, checked; NULL after a fault: Machine.ended says whether
 ** to stop. Not for local memory. The caller has mem_look_at look at it before it writes. */
 uint8_t *mem_atomic(Access *a);
-/* Has the checks look at an access to those bytes, of which `value` will be written (NULL: it
-** reads); false where the launch ends. */
+/* Has the checks look at an access to those bytes. `value` will be written there (NULL: the access
+** reads). Returns false where the launch ends. */
 bool mem_look_at(const Access *a, const uint8_t *at, const void *value);
 /* One lane's access to any space, byte-exact; false after a fault, as of mem_atomic. And whether
 ** shared memory may be written to there, without doing it. */
@@ -957,16 +957,16 @@ void shadow_fence(Machine *m, const Warp *w, unsigned order);
 void shadow_copy(Machine *m, uint64_t at, unsigned bytes, int change);
 /* A copy wrote to a block's shared memory. */
 void shadow_landed(Machine *m, const Block *b, uint64_t at, unsigned bytes);
-/* fence.proxy.async by the active lanes. And: is there one behind all that threads wrote to bytes
-** of shared memory which a copy is about to read? Else it is told; false: the launch ends. */
+/* fence.proxy.async by the active lanes. And: does one follow all that threads wrote to bytes
+** of shared memory which a copy is about to read? Else it reports; false: the launch ends. */
 void shadow_proxy_fence(Machine *m, const Warp *w);
 bool shadow_proxy(Machine *m, Warp *w, const Ins *in, int lane, uint64_t at, uint32_t bytes,
                   const char *reader);
 void shadow_local_frame(Machine *m, const Warp *w, uint32_t from, uint32_t to);
 void shadow_object(Machine *m, Alloc *a); /* it has just been allocated */
 void shadow_step(Machine *m); /* a warp's next access: an instruction that runs again is another */
-/* An access that is about to happen to shared memory, or to a watched allocation (else NULL). What
-** is wrong with it is told; memory: its bytes; value: what a write will store, else NULL. */
+/* Reports what is wrong with an access that is about to happen. in: a watched allocation, or NULL
+** for shared memory. memory: its bytes; value: what a write will store, else NULL. */
 void shadow_access(const Access *a, const Alloc *in, const uint8_t *memory, const void *value);
 void shadow_local(const Access *a);
 /* Who wrote there last, as far as the check of races knows; false: nobody, or it does not know. */

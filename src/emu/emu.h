@@ -8,8 +8,8 @@
 ** inside it, so a pointer that strays can only hit the end of its own allocation or nothing. Host
 ** addresses never show, so results do not depend on where memory happened to lie. (Below 2^47 is
 ** nothing but what emu_map_at put there: memory that programs reach from both sides.) Equal calls
-** give equal addresses. One that is freed is not given out again before many others have been, and
-** until then who uses it is told what it was, and who freed it.
+** give equal addresses. One that is freed is not given out again before many others have been.
+** Until then a fault's report says what it was, and who freed it.
 **
 ** Single-threaded: one Emu is used by one thread at a time. Blocks run in order of their index,
 ** the warps of a block in turn from barrier to barrier, its paths as they reconverge; but where
@@ -210,8 +210,8 @@ EmuAllocation *emu_allocations(const Emu *e, int *n);
 void emu_heap_limit(Emu *e, size_t bytes);
 /* Bytes of stack that a thread has for recursion, calls by address and alloca, at least. */
 void emu_stack_limit(Emu *e, size_t bytes);
-/* What ptxas makes of PTX. From now on it is asked, in the whole process, where a launch may need
-** more registers, or a recursion more stack, than there is. */
+/* What ptxas makes of PTX. From now on the whole process calls it where a launch may need more
+** registers, or a recursion more stack, than there is. */
 typedef struct EmuAssembler {
     int (*registers)(const char *ptx, size_t len, const char *kernel); /* a thread; 0: not known */
     int (*frame)(const char *ptx, size_t len, const char *function); /* bytes; -1: not known */
@@ -337,8 +337,8 @@ typedef struct EmuKernelInfo {
     const uint32_t *param_size, *param_offset; /* bytes; the module's, while it is loaded */
 } EmuKernelInfo;
 bool emu_kernel_info(const EmuModule *m, const char *kernel, EmuKernelInfo *out, gi_err *err);
-/* Registers a thread as ptxas gives them (emu_assembler), which is asked once a kernel; without it
-** the estimate. */
+/* Returns registers a thread as ptxas gives them (emu_assembler, called once a kernel); without
+** ptxas the estimate. */
 int emu_kernel_registers(const EmuModule *m, const char *kernel);
 /* As many as ptxas may make of an estimate. */
 int emu_registers_most(int estimate);

@@ -209,9 +209,9 @@ int emu_registers_most(int estimate) {
 }
 
 /* ptxas knows nothing of the block's size without launch bounds: the registers that it gives each
-** thread may be more than there are for a block. It is asked only where the estimate, which is of
-** values that are alive together, may be that far off. Without it
-** half the estimate decides: of a kernel for blocks of 1024 threads the estimate was 100. */
+** thread may be more than there are for a block. It is called only where the
+** estimate, which counts values alive together, may be that far off. Without ptxas half the
+** estimate decides: of a kernel for blocks of 1024 threads the estimate was 100. */
 static bool check_registers(Machine *m) {
     const PtxFunc *f = m->entry->func;
     int estimate = m->entry->registers;

@@ -11,12 +11,12 @@
 ** value, one writes what was there before, or what is read is what a compare-and-swap there
 ** expects, and the write is atomic.
 **
-** Of strong accesses two kinds are told all the same, as volatile promises less than programs take
-** from it: a value is lost, where one of two writes is volatile and the later one's thread cannot
-** have seen the earlier; a value is read and used, and no test of it can tell whether it is there
-** yet. And so are accesses under a lock that one of two threads took without a fence (lock.c), and
-** a load through a cache that keeps no order with the launch's writes (ld.global.nc, __ldg), of
-** what the launch has changed.
+** Two kinds of strong accesses are reported all the same, as volatile promises less than programs
+** take from it: a value is lost, where one of two writes is volatile and the later one's thread
+** cannot have seen the earlier; a value is read and used, and no test of it can tell whether it is
+** there yet. Two more kinds are reported. Accesses under a lock that one of two threads took
+** without a fence (lock.c). Loads through a cache that keeps no order with the launch's writes
+** (ld.global.nc, __ldg), of bytes that the launch has changed.
 **
 ** A byte remembers its last writer, an atomic one by another thread before that, who wrote before
 ** atomics did, and two of its readers. Memory is kept track of by words of four bytes, where
@@ -28,7 +28,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Two lines of the processor's cache; loads of what nobody has written mostly need the first. */
+/* Two lines of the processor's cache; loads of unwritten bytes mostly need the first. */
 typedef struct Cell {
     _Alignas(128) Touch write;
     Touch read[2];

@@ -330,7 +330,7 @@ typedef struct Operand {
     uint64_t value, undefined;
 } Operand;
 
-/* The bits that come out as 0 for some value of what is undefined, and as 1 for another. */
+/* Returns the result's undefined bits: 0 for some value of the undefined inputs, 1 for another. */
 static uint64_t by_table(uint8_t table, const Operand x[3]) {
     uint64_t seen[2] = {0, 0};
     for (int k = 0; k < 8; k++) {

@@ -44,7 +44,7 @@ uint32_t origin_at(Machine *m, const Warp *w, const Ins *in, int lane, int kind,
                    ...) GI_PRINTF(6, 7);
 /* Counts an origin of this launch once more. Returns ORIGIN_NONE if origin_at is to describe it. */
 uint32_t origin_again(Machine *m, const Warp *w, const Ins *in, int kind);
-/* The origin of what comes of two values. */
+/* Returns the origin of a result that two values make. */
 uint32_t origin_both(struct Origins *o, uint32_t a, uint32_t b);
 /* May the host read it? */
 bool origin_pads(const Emu *e, uint32_t origin);

@@ -128,7 +128,7 @@ static unsigned look_up(Caches *c, int list, uint64_t key, unsigned sectors, uns
     return lacks;
 }
 
-/* Blocks of an SM do not keep step: about half of what one reads is there for another. */
+/* Blocks of an SM do not keep step: about half of one's reads are still cached for another. */
 static const double kept_for_others = 0.5;
 
 typedef struct Turn {

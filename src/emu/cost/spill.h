@@ -8,8 +8,8 @@ typedef struct SpillBlock { /* words a lane: one wavefront each */
     int loads, stores;
 } SpillBlock;
 
-/* Runs each basic block with `have` registers of 32 bits, of which the one whose next use is
-** farthest makes room (Belady, 1966), and fills block[]. Returns words of different registers that
+/* Runs each basic block with `have` registers of 32 bits, and fills block[]. The register whose
+** next use is farthest makes room (Belady, 1966). Returns words of different registers that
 ** are ever spilled. */
 int spill_blocks(const PtxFunc *f, const PtxCfg *cfg, int have, SpillBlock *block);
 

@@ -189,7 +189,7 @@ static bool is_copy(const PtxInstr *in) {
            in->args[0].kind == PTX_OP_REG && in->args[1].kind == PTX_OP_REG;
 }
 
-/* Loads of what may be elsewhere than in the L1. */
+/* Is this a class of loads that may miss the L1? */
 static bool may_miss(uint8_t cls) {
     return cls == COST_LD_GLOBAL || cls == COST_LD_LOCAL || cls == COST_TEX;
 }

@@ -132,8 +132,8 @@ static uint32_t many_numbers(const Video *v, uint32_t a, uint32_t b, uint32_t c)
     return result;
 }
 
-/* The product and c, all taken for signed numbers of 32 bits; .po adds one. Where nothing says that
-** it is signed, the sum is shifted and clamped as one without a sign; one below zero is then 0. */
+/* The product and c, all taken for signed numbers of 32 bits; .po adds one. Where no
+** operand is signed, the sum is shifted and clamped as unsigned; one below zero is then 0. */
 static uint32_t multiply(const Video *v, uint32_t a, uint32_t b, uint32_t c) {
     bool is_signed = v->signed_a || v->signed_b || v->negates_product || v->negates_c;
     int64_t x = (int64_t)(int32_t)pick(v, a, v->a, 0, v->signed_a) *

@@ -298,7 +298,7 @@ static uint16_t *part_map(const MatrixShape *s, char part, MatrixType type, int 
     return part == 'b' ? matrix_map_b(s->k, s->n, type) : matrix_map_c(s->m, s->n);
 }
 
-/* map[e * 32 + lane] = row * 256 + column of what a lane moves as piece e: a number, or a register
+/* map[e * 32 + lane] = row * 256 + column of the piece e that a lane moves: a number, or a register
 ** of numbers below a byte. */
 static uint16_t *pieces_of(const MatrixShape *s, char part, MatrixType type, int pieces) {
     int rows, columns, wide = type == MATRIX_B1 ? 32 : 1;

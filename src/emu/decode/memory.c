@@ -280,7 +280,7 @@ static uint8_t mem_cost(const MemForm *f, bool entry_param) {
     }
 }
 
-/* Result k of a load of what is the same for all lanes throughout a launch. */
+/* Decodes result k of a load whose value is the same for all lanes throughout a launch. */
 static void load_constant(Decoder *d, const MemForm *f, int k, PoolKind kind, uint64_t value) {
     const PtxOperand *to = &d->in->args[0];
     if (to->kind == PTX_OP_VECTOR) to = &to->elems[k];

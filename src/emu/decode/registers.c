@@ -1,5 +1,5 @@
-/* registers.c - what the decoder knows of each register before it decodes: how often it is read and
-** by whom, where it is written. What follows from that:
+/* registers.c - what the decoder knows of each register before it decodes: how often and
+** by which instructions it is read, and where it is written. What follows from that:
 **
 **   n_reads     components of a vector that nobody reads (the last of a float3) are not loaded
 **   is_local    used in one stretch of code that lanes go through without waiting for each other,

@@ -1,7 +1,7 @@
 /* copies.c - the words of asynchronous copies. See exact.h.
 **
 ** A copy takes its words where it takes its bytes, and leaves them where its bytes arrive: so a
-** kernel that does not wait has the words of what was there before. Where a bulk copy is under way
+** kernel that does not wait sees the words that were there before. Where a bulk copy is under way
 ** its target holds nothing that is known.
 */
 #include "emu/exact/exact.h"

@@ -232,7 +232,7 @@ void exact_mbarrier(Exact *x, const Warp *w, const Frame *f, const Ins *in);
 
 /* --- moves.c: what step.c leaves to it --- */
 
-/* A word of which a part is read or written: an integer, or not known. */
+/* Returns a word after a part of it is read or written: an integer, or unknown. */
 Word exact_part(Exact *x, Word w);
 int exact_access(Machine *m, Warp *w, const Ins *in);
 int exact_atomics(Machine *m, Warp *w, const Ins *in);

@@ -130,7 +130,7 @@ static bool same_words(const Word *a, const Word *b) {
     return plain || (a->kind == b->kind && a->p == b->p && a->half == b->half);
 }
 
-/* The sum of what was there and what is added, which is the same in any order. */
+/* Returns the sum of the old and the added value, which is the same in any order. */
 static Atom atom_sum(Exact *x, const Warp *w, const AtomForm *form, const Ins *in, int lane,
                      Atom there, Atom given, uint64_t old) {
     if (form->type == PTX_F64) {

@@ -300,7 +300,7 @@ static int operands_of(Arithmetic op) {
                                                                                         : 1;
 }
 
-/* A row of floats as plain numbers, of which the operations below ask nothing but their words. */
+/* A row of floats as plain numbers: the operations below use nothing but their words. */
 typedef struct Plain {
     const Word *word; /* of its lanes; NULL: they are RAW */
     const U32 *bits;

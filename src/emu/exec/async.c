@@ -2,9 +2,9 @@
 **
 ** A copy reads its source when it is issued and writes its destination when the lane waits for
 ** the group that it belongs to: so a kernel that does not wait finds what was there before, as it
-** may on a GPU. What a lane that ends has not waited for is nobody's. Copies that an mbarrier waits
-** for (cp.async.mbarrier.arrive) are done, with the arrival, when somebody waits there, or when the
-** warp ends.
+** may on a GPU. A lane that ends drops the copies that it has not waited for. Copies that an
+** mbarrier waits for (cp.async.mbarrier.arrive) are done, with the arrival, when somebody waits
+** there, or when the warp ends.
 */
 #include "emu/decode/decode.h"
 #include "emu/check/undefined.h"

@@ -1,5 +1,5 @@
-/* atoms.h - what an atomic operation makes of what it finds. Inline, because rows.c wants it in
-** each of its builds, too. */
+/* atoms.h - computes an atomic operation's new value from the old one. Inline, because rows.c
+** needs it in each of its builds, too. */
 #ifndef GILUA_EMU_ATOMS_H
 #define GILUA_EMU_ATOMS_H
 

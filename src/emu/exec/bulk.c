@@ -6,8 +6,9 @@
 ** of shared memory reads and writes when its thread waits for its group, or the warp ends: so what
 ** is written over too early is what arrives.
 **
-** Checks tell of a thread that touches bytes which a copy still writes, or writes bytes which one
-** still reads; and of a copy of what a thread wrote with no fence.proxy.async since (shadow.c).
+** Checks report a thread that touches bytes which a copy still writes, or writes bytes which one
+** still reads. They also report a copy of bytes that a thread wrote with no fence.proxy.async since
+** (shadow.c).
 */
 #include "emu/exec/bulk.h"
 #include "emu/exact/exact.h"

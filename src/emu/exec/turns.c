@@ -358,7 +358,7 @@ static bool looks_beyond(const Warp *w) {
     return w->beyond || (w->fenced && w->looked);
 }
 
-/* Does nobody who has begun get on, because of what somebody else is to do? */
+/* Do all warps that have begun wait for something that another one has to do? */
 static bool all_stuck(const Machine *m) {
     bool stuck = false;
     for (int k = 0; k < m->n_open; k++)
