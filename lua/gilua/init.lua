@@ -116,19 +116,11 @@ function gi.device(name, options)
   return core.device.open(name or "emu", model)
 end
 
---- Prints usage and one sentence for a function ("array.compare"), or the list of all of them.
+--- Prints what is known of a function or a module ("array.compare", "evolve.run", "evolve"), or the
+--- names of all.
 ---@param name? string
 function gi.help(name)
-  local names = {}
-  for known, row in pairs(core.docs) do
-    if name == nil or known == name or known:match("[.:](.*)$") == name then
-      names[#names + 1] = known
-      if name then print(row.usage .. "\n  " .. row.doc) end
-    end
-  end
-  table.sort(names)
-  if name == nil then print(table.concat(names, "\n")) end
-  if #names == 0 then print(("nothing is called '%s'; gi.help() lists the names"):format(name)) end
+  print(require "gilua.prompt.manual".help(name or "all"))
 end
 
 return setmetatable(gi, {

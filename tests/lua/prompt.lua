@@ -221,6 +221,9 @@ tap.case("help", function()
   tap.has(prompt.help "array.compare", core.docs["array.compare"].doc, "a registration row")
   tap.has(prompt.help "gi.array.compare", core.docs["array.compare"].doc, "by its full name")
   tap.has(prompt.help(gi.array.compare), core.docs["array.compare"].doc, "or itself")
+  for _, name in ipairs { "evolve.run", "gi.evolve.run" } do
+    tap.is(prompt.help(name):sub(1, 32), "gi.evolve.run(scheme)\n  Evolves.", name .. ": one alone")
+  end
   tap.has(prompt.help "mutant:errors", "mutant:errors(options)", "a method of Lua")
   tap.has(prompt.help "p:use", "The case that this problem's mutants run on", "on any object")
   tap.has(prompt.help "evolve", "the generational loop", "a module, by its first comment")

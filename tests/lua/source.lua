@@ -210,8 +210,8 @@ tap.case("a function is declared with parameters that may have no names", functi
     local d = gi.grammar.source(text):declarations()[1]
     tap.is(d["function"] and "function" or "variable", what, text)
   end
-  for _, list in ipairs { "", "void", "int", "int, int", "unsigned long", "float *", "const float *",
-    "int &", "int &&", "int[]", "int x, float", "float *__restrict__, const int *const" } do
+  for _, list in ipairs { "", "void", "int", "int, int", "unsigned long", "float *", "int &",
+    "const float *", "int &&", "int[]", "int x, float", "float *__restrict__, const int *const" } do
     is(("int f(%s);"):format(list), "function")
   end
   is("template <class T> T f(T *);", "function")

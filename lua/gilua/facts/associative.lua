@@ -28,7 +28,7 @@ end
 local is_whole -- is a value of an integer type, or of the variable's own?
 
 local function of_call(fn, node, own)
-  local name = node.callee.kind == "name" and node.callee.text
+  local name = node.callee.kind == "name" and node.callee.text:gsub("^std%s*::%s*", "")
   if node.makes then return name == own end
   name = name and (types.resolved(fn.kernel, name):match "^[%w_]+$" or name)
   if not name or not effects.is_of_cuda(fn.kernel, name) then return false end

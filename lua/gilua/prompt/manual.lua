@@ -123,9 +123,20 @@ local function text_of(name)
   return module_text(name:match("^gi%.(.*)$"))
 end
 
+-- Of a function of a module by its whole name, evolve.run; nil of any other.
+local function function_text(name)
+  local gi = require "gilua"
+  local module, own = name:gsub("^gi%.", ""):match "^([%w_]+)%.([%w_]+)$"
+  local value = gi.modules[module] and gi[module]
+  value = type(value) == "table" and value[own]
+  return type(value) == "function" and M.explain(value, ("gi.%s.%s"):format(module, own)) or nil
+end
+
 -- Of everything called so, in full or in the last part; p:use is found by `use`.
 local function texts_called(name)
   local texts = {}
+  local exact = not core.docs[name:gsub("^gi%.", "")] and function_text(name)
+  if exact then return { exact } end
   name = name:gsub("^gi%.(.*[.:].*)$", "%1") -- core's rows do without
   for _, known in ipairs(M.names()) do
     if known == name or known:match("[.:]([%w_]+)$") == name then
