@@ -1,6 +1,6 @@
 // Barriers, pipelines and clusters of libcu++ and cooperative groups, in pairs, as pending.cu has
-// them: `pending_barriers bug` and `pending_barriers fix`. `pending_barriers NAME bug` runs one that
-// ends its launch, `NAME fix` its right form.
+// them: `pending_barriers bug` and `pending_barriers fix`. `pending_barriers NAME bug` runs one
+// that ends its launch, `NAME fix` its right form.
 #include <cooperative_groups.h>
 #include <cooperative_groups/memcpy_async.h>
 #include <cstdio>
