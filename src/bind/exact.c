@@ -73,6 +73,8 @@ static int exact_compare(lua_State *L) {
     lua_setfield(L, -2, "certified");
     lua_pushboolean(L, c.alike);
     lua_setfield(L, -2, "alike");
+    lua_pushboolean(L, c.is_empty);
+    lua_setfield(L, -2, "empty");
     bind_set_count(L, "comparisons", c.facts);
     bind_set_count(L, "compared", c.comparisons);
     bind_set_number(L, "degree_bits", c.degree_bits);
@@ -92,10 +94,11 @@ void bind_exact(lua_State *L) {
         {"take", exact_take, "exact:take(buffer) -> exact",
          "Takes the answers that the launches left in a buffer."},
         {"compare", exact_compare,
-         "exact:compare(other) -> { certified, alike, comparisons, compared, degree_bits, why, "
-         "side, line }",
+         "exact:compare(other) -> { certified, alike, empty, comparisons, compared, degree_bits, "
+         "why, side, line }",
          "Are the answers of both, made from one seed, the same real numbers for all inputs that "
-         "compare alike? alike: they are here, and only degree_bits are too few."},
+         "compare alike? alike: they are here, and only degree_bits are too few. empty: "
+         "they are, and neither wrote a number."},
         {"close", exact_close, "exact:close()", "Frees its memory."},
         {NULL, NULL, NULL, NULL}};
     static const luaL_Reg meta[] = {{"__gc", exact_close}, {"__close", exact_close}, {NULL, NULL}};

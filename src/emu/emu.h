@@ -409,6 +409,7 @@ typedef enum EmuExactSide { EMU_EXACT_BOTH, EMU_EXACT_FIRST, EMU_EXACT_SECOND } 
 typedef struct EmuCertificate {
     bool certified;
     bool alike;           /* but for degree_bits: with another seed there would be as many more */
+    bool is_empty;        /* the same answers, and neither has a number: nothing to certify */
     uint64_t facts;       /* different comparisons and conversions of floats, the same in both */
     uint64_t comparisons; /* how often the first kernel made them */
     double degree_bits;   /* a wrong certificate has a chance of 2^-degree_bits at most */

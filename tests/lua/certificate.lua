@@ -175,7 +175,13 @@ tap.case("what is not known", function()
     asm volatile("{ .shared .align 16 .b8 s[16]; .reg .b128 q, r; mov.b128 q, {%0, %0};"
                  "atom.shared.exch.b128 r, [s], q; }" : : "l"(1LL));
     y[i] = x[i];]], "16 bytes at once")
-  refused("integers alone", "n[i] = i;", "n[i] = i;", "no answer depends")
+  local c = refused("integers alone", "n[i] = i;", "n[i] = i;", "no answer depends")
+  tap.ok(c.empty, "integers alone: nothing to certify")
+  c = refused("other integers", "n[i] = i;", "n[i] = i + 1;", OTHER)
+  tap.ok(not c.empty, "other integers: they differ")
+  c = refused("a number in the winner alone", "n[i] = 0;",
+    "n[i] = 0; if (x[i] * 2.0f > 1e30f) n[i] = 1;", "")
+  tap.ok(not c.empty, "a number in the winner alone: it decides by one")
   refused("an input of both types", "y[i] = __int_as_float(n[i]) + n[i];",
     "y[i] = __int_as_float(n[i]) + n[i];", "both as a float and as an integer")
 end)
@@ -435,6 +441,20 @@ tap.case("what a file says of a certificate", function()
   for _, bad in ipairs { 1, {}, { certified = true }, { certified = false }, { certified = 1 } } do
     tap.is(gi.certificate.read(bad), nil, "no certificate")
   end
+end)
+
+tap.case("cases that have nothing to certify", function()
+  local certificate = require "gilua.new.certificate"
+  local cases = { { data = "a" }, { data = "b" }, { data = "c" } }
+  local sure = { certificate = { certified = true, comparisons = 3, degree_bits = 40 } }
+  local empty = { certificate = { certified = false, empty = true, why = "no number" } }
+  local other = { certificate = { certified = false, side = "both", why = "another" } }
+  local c = certificate.together(cases, { empty, sure, empty })
+  tap.is(("%s %d %g"):format(c.certified, c.data_sets, c.degree_bits), "true 1 40", "beside one")
+  c = certificate.together(cases, { sure, empty, other })
+  tap.is(tostring(c.certified) .. c.why .. c.data, "falseanotherc", "beside one that differs")
+  c = certificate.together(cases, { empty, { lost = { kernel = 1, message = "ended" } } })
+  tap.is(tostring(c.certified) .. c.why, "falseno number", "alone")
 end)
 
 tap.done()

@@ -473,8 +473,9 @@ local function certified(judge, m, seed)
     local c = first and first:compare(exact)
     if first then exact:close() else first = exact end
     local is_least = c and not (found.certificate and found.certificate.degree_bits < c.degree_bits)
-    if c and (is_least or not c.alike) then found.certificate = c end
-    if c and not c.alike then
+    local is_alike = c and (c.alike or c.empty)
+    if c and (is_least or not is_alike) then found.certificate = c end
+    if c and not is_alike then
       found.kernel = which
       break
     end

@@ -86,12 +86,12 @@ local function ran_out(lost)
 end
 
 -- What a case says against a certificate; nil where it says nothing: the kernel as it is does not
--- run there, or the other takes more instructions than there is time for.
+-- run there or writes no number, or the other takes more instructions than there is time for.
 local function objection(case, found)
   local lost, c = found.lost, found.certificate
   if found.why or lost and (lost.kernel == 1 or ran_out(lost)) then return nil end
   if lost then return refused(lost.message or lost.status, { data = case.data }) end
-  if c.certified then return nil end
+  if c.certified or c.empty then return nil end
   local side = c.side == "first" and 1 or found.kernel
   local line = c.side ~= "both" and c.line or nil
   return refused(c.why, { data = case.data, line = line, kernel = WHOSE[side] })
@@ -106,10 +106,11 @@ end
 ---@param list table[] of farm:certify
 ---@return Certificate
 function M.together(cases, list)
-  local all = { certified = true, comparisons = 0, data_sets = 0, degree_bits = math.huge }
+  local all, empty = { certified = true, comparisons = 0, data_sets = 0, degree_bits = math.huge }
   for i, found in ipairs(list) do
     local no = objection(cases[i], found)
     if no then return no end
+    empty = empty or found.certificate and found.certificate.why
     if is_certified(found) then
       all.data_sets = all.data_sets + 1
       all.comparisons = all.comparisons + found.certificate.comparisons
@@ -117,6 +118,7 @@ function M.together(cases, list)
     end
   end
   if all.data_sets > 0 then return all end
+  if empty then return refused(empty) end
   local first = list[1]
   local lost = first.lost or {}
   if lost.kernel and lost.kernel ~= 1 then return refused(ran_out(lost)) end

@@ -390,11 +390,13 @@ bool emu_exact_compare(const Exact *a, const Exact *b, EmuCertificate *out) {
         .facts = a->facts.n, .comparisons = a->comparisons, .degree_bits = degree_bits(a, b)};
     if (a->failed) return refuse(out, EMU_EXACT_FIRST, a->line, "%s", a->why);
     if (b->failed) return refuse(out, EMU_EXACT_SECOND, b->line, "%s", b->why);
-    if (!has_numbers(a))
-        return refuse(out, EMU_EXACT_FIRST, 0, "no answer depends on a float of its inputs");
     if (!answers_alike(a, b, out) || !facts_within(b, a, EMU_EXACT_SECOND, out) ||
         !facts_within(a, b, EMU_EXACT_FIRST, out))
         return false;
+    if (!has_numbers(a)) {
+        out->is_empty = !has_numbers(b);
+        return refuse(out, EMU_EXACT_FIRST, 0, "no answer depends on a float of its inputs");
+    }
     out->alike = out->degree_bits > 0;
     if (!(out->degree_bits >= LEAST_BITS))
         return refuse(out, EMU_EXACT_BOTH, 0, "the formulas are of too high a degree to tell");
