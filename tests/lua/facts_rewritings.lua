@@ -69,6 +69,13 @@ local ALIASES = {
     y[0][threadIdx.x] = sum + 1.0f;
   }
   out[threadIdx.x] = sum;]] },
+  { "an element that each lane reads for a sum, and one of them writes", [[
+  int t = threadIdx.x + blockIdx.x * blockDim.x;
+  if (t < n) {
+    float q = 0, s = 0;
+    for (int j = 0; j < 8; j++) q += out[t];
+    out[t] = s;
+  }]] },
   { "two pointers change places in a loop", [[
   float *now = out, *next = out + 64;
   for (int i = 0; i < n; i++) {

@@ -165,10 +165,12 @@ local function statement_of(fn, token)
   return found
 end
 
--- Has each lane read an access before one of them writes? All put their sums together between the
--- two, and wait for each other there. An earlier write has a check of its own.
+-- Has each lane read an access before one of them writes to what may be the same memory? All put
+-- their sums together between the two, and these come of what was read. An earlier write has a
+-- check of its own. Of one array the memory model wants a barrier all the same.
 local function is_read_before(access, write, joined)
-  return joined and within(joined, write.token) and access.token < joined.first
+  return joined and access.root ~= write.root and within(joined, write.token)
+    and access.token < joined.first
 end
 
 -- Is what is written anywhere read in another statement, or by another iteration?
