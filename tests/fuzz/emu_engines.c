@@ -2,8 +2,9 @@
 ** PTX gives the same bytes, faults and ticks on each.
 **
 ** What may differ, and nothing else:
-**   vectors, lane by lane, threads,  nothing
-**   compiled
+**   vectors, lane by lane, compiled  nothing
+**   threads                          memory after a fault: a lane whose load failed goes on with
+**                                    what its register had from another warp
 **   checked                          warnings of reads of what nobody wrote, and their count; of
 **                                    races, and faults for them. Once a launch has such a fault, no
 **                                    more is compared: it may have ended there. Undefined values
@@ -94,6 +95,12 @@ static const char *other_memory(const Seen *a, const Seen *b) {
     return NULL;
 }
 
+static bool has_fault(const Seen *s) {
+    for (int i = 0; i < s->n; i++)
+        if (s->ran[i] && s->result[i].faults.n) return true;
+    return false;
+}
+
 static void compare(const Way *way, const Seen *a, const Seen *b) {
     const char *what = NULL;
     int i = 0;
@@ -104,14 +111,8 @@ static void compare(const Way *way, const Seen *a, const Seen *b) {
         if (a->ran[i] != b->ran[i] || strcmp(a->refused[i], b->refused[i]) != 0) what = "refusal";
         else if (a->ran[i]) what = other_result(&a->result[i], &b->result[i]);
     }
-    if (what == NULL) what = other_memory(a, b);
+    if (what == NULL && !(way->threads && has_fault(a))) what = other_memory(a, b);
     if (what) differ(way, what, i > 0 ? i - 1 : 0, a, b);
-}
-
-static bool has_fault(const Seen *s) {
-    for (int i = 0; i < s->n; i++)
-        if (s->ran[i] && s->result[i].faults.n) return true;
-    return false;
 }
 
 /* What is printed and read again is the same program. */

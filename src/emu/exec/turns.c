@@ -232,6 +232,7 @@ static bool run_warp(Machine *m, Warp *w) {
         if (m->launch->interrupt && *m->launch->interrupt)
             return fault_raise(m, w, NULL, ALL_LANES, EMU_ABORTED, "interrupted");
         let_others(m, w);
+        if (m->ended) return false;
     }
     return check_clock(m, w);
 }

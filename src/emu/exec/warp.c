@@ -115,7 +115,8 @@ static int find_turn(const Warp *w, int n, TurnOf whose) {
     return i < n ? i : -1;
 }
 
-/* The rest of path i becomes the last path, and runs. */
+/* The rest of path i becomes the last path, and runs. Where it waited with others for a matrix
+** instruction, that may be a fault. */
 static void give_turn(Machine *m, Warp *w, int i) {
     if (w->s.path[i].wait == PATH_AT_SYNC) sync_meet(m, w, &w->s.path[i]);
     Path p = w->s.path[i];
@@ -177,7 +178,7 @@ static Stop go_elsewhere(Machine *m, Warp *w) {
     int i = find_turn(w, w->n_path, TURN_ANY);
     if (i < 0) return all_wait(m, w);
     give_turn(m, w, i);
-    return STOP_NOT;
+    return m->ended ? STOP_FAULT : STOP_NOT;
 }
 
 /* The last path has come to its end, or waits: goes on wherever lanes are left. */
