@@ -555,7 +555,7 @@ rule("whole_kernel",
   if (lane == 0) out[row] = c;]])
 rule("integer", "int", "long long", "short", "Whole", "unsigned char")
 rule("counting", "c += a[t * 8 + j];", "c += a[t * 8 + j] > 0.0f;", "c = c - a[j] * b[t & 15];",
-  "c += (int)a[t * 8 + j]; m *= 3;", "if (a[t * 8 + j] > c) { c = a[t * 8 + j]; m = j; }",
+  "c += (int)a[t * 8 + j]; m *= -1;", "if (a[t * 8 + j] > c) { c = a[t * 8 + j]; m = j; }",
   "c += __popc(j) + j % 3;", "m = fmaxf(m, a[t * 8 + j]);", "c += part(a[t * 8 + j]);",
   "if (a[j] > 1) c++;", "c += first[(t + j) & 63];")
 rule("wide", "long long", "size_t", "unsigned long long", "long")
